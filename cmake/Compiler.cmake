@@ -1,0 +1,11 @@
+# Warnings and sanitizers for our own targets, never for a consumer's.
+add_library(holdfast_compile INTERFACE)
+target_compile_options(holdfast_compile INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor
+  # Designated initialisers leave the rest to its defaults on purpose.
+  -Wno-missing-field-initializers)
+if(HOLDFAST_SANITIZE)
+  target_compile_options(holdfast_compile INTERFACE
+    -fsanitize=${HOLDFAST_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_link_options(holdfast_compile INTERFACE -fsanitize=${HOLDFAST_SANITIZE})
+endif()

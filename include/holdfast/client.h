@@ -1,0 +1,92 @@
+// Client: a connection to one engine, and the maker of locks on it.
+//
+//   auto client = holdfast::Client::open("sqlite:///var/lib/app/locks.db").value();
+//   auto mutex = client.mutex("nightly-report");
+//   if (auto lease = mutex.try_acquire_for(10s)) { … lease->token() … }
+//
+// Thread safety: all of it. Locks and leases keep what they need of the client alive. A client
+// does not survive fork(): the child gets Code::forked from every call and must open its own.
+#pragma once
+
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "holdfast/election.h"
+#include "holdfast/engine.h"
+#include "holdfast/lease.h"
+#include "holdfast/multi_lock.h"
+#include "holdfast/mutex.h"
+#include "holdfast/options.h"
+#include "holdfast/recursive_mutex.h"
+#include "holdfast/semaphore.h"
+#include "holdfast/shared_mutex.h"
+
+namespace holdfast {
+
+class Client {
+ public:
+  // `url` names the engine: "sqlite:///path/to/file". Empty: the embedded engine in the user's
+  // state directory (see default_url()). Passwords in it never appear in messages.
+  static Result<Client> open(std::string_view url = {}, ClientOptions options = {});
+
+  // A client over an engine of your own.
+  using EngineFactory = std::function<Result<std::unique_ptr<Engine>>(Runtime&)>;
+  static Result<Client> over(const EngineFactory& factory, ClientOptions options = {});
+
+  // $XDG_STATE_HOME/holdfast/locks.db, else ~/.local/state/holdfast/locks.db, as a URL.
+  static Result<std::string> default_url();
+  // The engines built into this library, with their guarantees and an example URL each.
+  struct BuiltIn {
+    Guarantees guarantees;
+    std::string example_url;
+  };
+  static std::vector<BuiltIn> engines();
+
+  Client(Client&&) noexcept;
+  Client& operator=(Client&&) noexcept;
+  ~Client();
+
+  // All of these throw LockError if the name or the options are invalid, or if the engine cannot
+  // give what the options require. Nothing is sent to the engine yet.
+  Mutex mutex(const Name& name, const LockOptions& options = {});
+  SharedMutex shared_mutex(const Name& name, const LockOptions& options = {});
+  Semaphore semaphore(const Name& name, std::uint32_t permits, const LockOptions& options = {});
+  RecursiveMutex recursive_mutex(const Name& name, const LockOptions& options = {});
+  MultiLock multi_lock(std::vector<Name> names, const LockOptions& options = {});
+  Election election(const Name& name, const LockOptions& options = {});
+  Result<MultiLease> acquire_all(std::vector<Name> names, const LockOptions& options = {},
+                                 std::stop_token stop = {});
+
+  // Takes over a detached hold, here or in another process: from now on this client renews it.
+  // not_held if it has expired or was released meanwhile.
+  Result<Lease> adopt(const Handle& handle, const LockOptions& options = {});
+  // Renews, or releases, a detached hold without adopting it.
+  Result<void> renew(const Handle& handle);
+  Result<void> release(const Handle& handle);
+
+  Result<std::vector<LockInfo>> list(const std::string& prefix = {});
+  Result<LockInfo> inspect(const Name& name);
+  // Takes the lock away from the holder with exactly this token. The holder learns of it at its
+  // next renewal; only a fence protects the resource meanwhile.
+  Result<void> evict(const Name& name, Token expected);
+
+  const Guarantees& guarantees() const;
+  int liveness_descriptor() const;  // see Engine::liveness_descriptor
+
+  // Runs a coroutine inside the client's loop, to its end, on this thread. Inside, `co_await
+  // mutex.async_acquire()` costs no thread hop; blocking calls fail with would_deadlock.
+  void run(Task<void> task);
+
+ private:
+  explicit Client(std::shared_ptr<internal::Locker> locker);
+  LockRequest request(const Name& name, Mode mode, std::uint32_t permits,
+                      const LockOptions& options);
+
+  std::shared_ptr<internal::Locker> locker_;
+};
+
+}  // namespace holdfast

@@ -1,0 +1,176 @@
+// Engine: the system that keeps the lock. Anyone can write one: implement this interface, pass the
+// contract suite (tests/contract), and hand it to Client::over() or register a URL scheme.
+//
+// Thread safety: an engine is used inside the loop of one client only (see runtime.h), so it needs
+// no locks. Several of its coroutines can be under way at once.
+//
+// What every engine promises its caller:
+//  - Everything is idempotent by Claim::id. acquire() with an id that already holds returns the
+//    same token; release() with an id that does not hold or wait changes nothing.
+//  - renew() and release() act only if this very claim holds. renew() never creates a hold.
+//  - A failed acquire() leaves nothing behind, except when it fails with Code::unknown: then the
+//    caller cleans up with release().
+//  - Grant::counted_from is read before the request left, never when the reply came.
+//  - Every call ends by its deadline (acquire: its Wait's), give or take a moment.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "holdfast/ids.h"
+#include "holdfast/result.h"
+#include "holdfast/runtime.h"
+#include "holdfast/task.h"
+#include "holdfast/time.h"
+
+namespace holdfast {
+
+enum class Mode {
+  exclusive,  // alone
+  shared,     // together with other shared holders; queues behind a waiting exclusive claim
+  permit,     // one of Claim::permits
+};
+
+const char* mode_name(Mode mode);
+
+// What a caller asks for.
+struct Claim {
+  Name name;
+  ClaimId id;
+  Mode mode = Mode::exclusive;
+  std::uint32_t permits = 1;  // how many may hold at once; stored and checked (Mode::permit)
+  Duration ttl{};
+  std::string label;  // shown to others: who holds or waits
+  // True if the hold must survive this process (a handle for scripts): it ends by release or by
+  // its ttl only, not when the process or session dies.
+  bool outlives_process = false;
+};
+
+// What the engine gave. The hold is surely valid until counted_from + ttl on a perfect clock; the
+// lease subtracts drift.
+struct Grant {
+  Token token;
+  BootTime counted_from;
+  Duration ttl{};
+};
+
+// A claim that was granted.
+struct Hold {
+  Claim claim;
+  Token token;
+};
+
+// How long and how a caller is willing to wait.
+struct Wait {
+  Deadline deadline = Deadline::never();
+  bool queue = true;  // false: answer busy rather than wait
+  std::stop_token stop;
+};
+
+// ---- Guarantees as data -----------------------------------------------------------------------
+
+enum class Exclusion {
+  best_effort,        // can be lost without a fault of the holder (eviction, failover)
+  bounded_by_clocks,  // holds while clocks advance at about the same rate
+  linearizable,       // kept by consensus or by one durable store; the lease still ends by time
+};
+enum class TokenStrength { none, volatile_memory, durable_one_node, quorum, linearizable };
+enum class WakeUp { poll, push };
+enum class Fairness { none, roughly, fifo };
+
+struct Guarantees {
+  std::string engine;  // "sqlite"
+  std::string recipe;  // "table"
+  Exclusion exclusion = Exclusion::best_effort;
+  TokenStrength token = TokenStrength::none;
+  WakeUp wake_up = WakeUp::poll;
+  Fairness fairness = Fairness::none;
+  bool shared_mode = false;
+  bool permit_mode = false;
+  Duration min_ttl = std::chrono::milliseconds(10);
+  std::string notes;  // what can break it, in a sentence or two
+};
+
+const char* to_text(Exclusion value);
+const char* to_text(TokenStrength value);
+const char* to_text(WakeUp value);
+const char* to_text(Fairness value);
+
+// ---- What list() and inspect() tell -----------------------------------------------------------
+
+struct HolderInfo {
+  ClaimId id;
+  Mode mode = Mode::exclusive;
+  Token token;
+  std::string label;
+  std::optional<Duration> held_for;
+  std::optional<Duration> expires_in;
+};
+
+struct WaiterInfo {
+  ClaimId id;
+  Mode mode = Mode::exclusive;
+  std::string label;
+  std::optional<Duration> waited_for;
+};
+
+struct LockInfo {
+  Name name;
+  Token last_token;  // the highest ever granted for this name
+  std::uint32_t permits = 0;
+  std::vector<HolderInfo> holders;
+  std::vector<WaiterInfo> waiters;  // in the order in which they will be served
+};
+
+class Engine {
+ public:
+  virtual ~Engine() = default;
+
+  virtual const Guarantees& guarantees() const = 0;
+
+  virtual Task<Result<Grant>> acquire(const Claim& claim, const Wait& wait) = 0;
+
+  // One outcome per hold, in order. not_held is final; any other failure may be retried.
+  virtual Task<std::vector<Result<Grant>>> renew(std::span<const Hold> holds,
+                                                 Deadline deadline) = 0;
+
+  // Ends the hold, or the wait, of this claim, and hands the lock to the next waiter. Succeeds
+  // with true if it held, with false if there was nothing to end.
+  virtual Task<Result<bool>> release(const Claim& claim, Deadline deadline) = 0;
+
+  // Lets the hold survive this process from now on (see Claim::outlives_process).
+  virtual Task<Result<void>> detach(const Hold& hold, Deadline deadline) = 0;
+
+  // Locks whose names begin with `prefix` and that are held or waited for, sorted by name.
+  virtual Task<Result<std::vector<LockInfo>>> list(const std::string& prefix,
+                                                   Deadline deadline) = 0;
+  virtual Task<Result<LockInfo>> inspect(const Name& name, Deadline deadline) = 0;
+
+  // Ends the hold that has exactly this token, whoever owns it; not_held if there is none.
+  virtual Task<Result<void>> evict(const Name& name, Token token, Deadline deadline) = 0;
+
+  // Returns when the newest holder's token differs from `known` (also when nobody holds: token 0).
+  // The default asks again and again with a jittered pause; engines that can push override it.
+  virtual Task<Result<LockInfo>> watch(const Name& name, Token known, const Wait& wait);
+
+  // A descriptor whose inheritance by a child process keeps this client's holds from being taken
+  // over early when this process dies; they still end by their ttl. -1 where there is none.
+  virtual int liveness_descriptor() const { return -1; }
+
+  // Frees connections; called once, when no other call is under way.
+  virtual Task<void> close();
+
+ protected:
+  explicit Engine(Runtime& runtime) : runtime_(runtime) {}
+  Runtime& runtime() const { return runtime_; }
+
+ private:
+  Runtime& runtime_;
+};
+
+}  // namespace holdfast

@@ -1,0 +1,7 @@
+// Everything that a user of Holdfast may include, in one header.
+#pragma once
+
+#include "holdfast/client.h"
+#include "holdfast/fence.h"
+#include "holdfast/version.h"
+#include "holdfast/with_lock.h"

@@ -1,0 +1,96 @@
+// Lease: the caller's handle on a granted lock. Whoever has the lease owns the lock: not the
+// thread, not the host. It is renewed in the background until it is released, destroyed or lost.
+//
+//        granted ──────────► held ──────────► released     release(), destructor, detach()
+//                             │ no renewal succeeded in time, or the engine says it is not ours
+//                             ▼
+//                            lost   (for good: a lost lease never comes back)
+//
+//   time ──────┬───────────────────────────┬──────────────┬──────────►
+//        renewal sent                 lost() fires    valid_until: another
+//                                     held() is false  client may hold it
+//
+// What a lease cannot promise: that your process was not paused between held() and the write that
+// follows it. Give token() to the resource and let it check (see fence.h).
+//
+// Thread safety: token(), held(), valid_until(), lost() and name() from any thread; the rest from
+// one thread at a time. Moving it transfers ownership.
+#pragma once
+
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <string_view>
+
+#include "holdfast/async.h"
+#include "holdfast/engine.h"
+#include "holdfast/ids.h"
+#include "holdfast/result.h"
+#include "holdfast/time.h"
+
+namespace holdfast {
+
+namespace internal {
+class LeaseRecord;
+}
+
+// A hold written down, so that another process can take it over: see Lease::detach(),
+// Client::adopt(). It names its owner's secret: whoever has it can release the lock.
+class Handle {
+ public:
+  explicit Handle(Hold hold) : hold_(std::move(hold)) {}
+  // One word without spaces: safe in a shell variable or a file.
+  std::string text() const;
+  static Result<Handle> parse(std::string_view text);
+  const Hold& hold() const { return hold_; }
+
+ private:
+  Hold hold_;
+};
+
+class [[nodiscard]] Lease {
+ public:
+  Lease() = default;  // holds nothing
+  Lease(Lease&&) noexcept = default;
+  Lease& operator=(Lease&& other) noexcept;
+  // Stops the renewal, then releases, within ClientOptions::release_timeout. Never throws. In a
+  // forked child it does nothing: the lock is the parent's.
+  ~Lease();
+
+  // False for a default-constructed, moved-from, released or detached lease.
+  explicit operator bool() const { return record_ != nullptr; }
+
+  // REQUIRES for the next four: the lease is not empty (LockError, closed).
+  const Name& name() const;
+  Token token() const;
+  // The moment until which the lock is surely ours, as far as clocks can tell.
+  BootTime valid_until() const;
+  // Triggered before valid_until passes, or as soon as the engine says that the lock is gone.
+  // Callbacks registered on it run on a thread of the client's own.
+  std::stop_token lost() const;
+
+  // True while the lock is ours; reads the clock, so it is false at once after a suspended process
+  // wakes up too late. Once false, false for ever. False for an empty lease.
+  bool held() const noexcept;
+
+  // Renews now, in addition to the background renewal.
+  Result<void> renew();
+
+  // Gives the lock back and empties the lease. not_held if it had been lost (nothing of anybody
+  // else's is touched then); closed if the lease is empty.
+  Result<void> release();
+  // REQUIRES: the lease is not empty (LockError, closed).
+  Async<Result<void>> async_release();
+
+  // Stops renewal and empties the lease without releasing: the lock stays held until its ttl ends
+  // or somebody adopts the handle. See Client::adopt().
+  Result<Handle> detach();
+
+ private:
+  friend class internal::LeaseRecord;
+  explicit Lease(std::shared_ptr<internal::LeaseRecord> record) : record_(std::move(record)) {}
+
+  std::shared_ptr<internal::LeaseRecord> record_;
+};
+
+}  // namespace holdfast

@@ -1,0 +1,69 @@
+// LockRequest: one way to ask for one lock (its name, mode and options), as often as you like.
+// Mutex, SharedMutex and Semaphore are requests with a little more.
+//
+// Every call comes in the same four forms and two ways:
+//   acquire(stop)            waits as long as it takes
+//   try_acquire()            does not wait: busy if it is not free, or somebody waits already
+//   try_acquire_for/until    waits, but only so long; busy when the time is over
+//   async_…                  the same, as an Async (see async.h)
+// `stop` cancels from any thread, anywhere in the wait, and leaves nothing behind.
+//
+// Thread safety: all of it, from any thread.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <stop_token>
+
+#include "holdfast/async.h"
+#include "holdfast/lease.h"
+#include "holdfast/options.h"
+#include "holdfast/result.h"
+
+namespace holdfast {
+
+namespace internal {
+class Locker;
+
+// `moment` on any clock, as a moment on ours.
+template <class Clock, class D>
+BootTime to_boot_time(const std::chrono::time_point<Clock, D>& moment) {
+  return BootClock::now() + std::chrono::duration_cast<Duration>(moment - Clock::now());
+}
+inline BootTime to_boot_time(BootTime moment) { return moment; }
+}  // namespace internal
+
+class LockRequest {
+ public:
+  LockRequest(std::shared_ptr<internal::Locker> locker, Claim claim, LockOptions options);
+
+  const Name& name() const { return claim_.name; }
+  const LockOptions& options() const { return options_; }
+
+  Result<Lease> acquire(std::stop_token stop = {});
+  Result<Lease> try_acquire();
+  Result<Lease> try_acquire_for(Duration patience, std::stop_token stop = {});
+  template <class Clock, class D>
+  Result<Lease> try_acquire_until(const std::chrono::time_point<Clock, D>& moment,
+                                  std::stop_token stop = {}) {
+    return acquire_by(Deadline::at(internal::to_boot_time(moment)), std::move(stop));
+  }
+
+  Async<Result<Lease>> async_acquire(std::stop_token stop = {});
+  Async<Result<Lease>> async_try_acquire();
+  Async<Result<Lease>> async_try_acquire_for(Duration patience, std::stop_token stop = {});
+
+  // For scripts and `holdfast acquire`: a hold that does not end with this process. It is not
+  // renewed; see Client::adopt().
+  Result<Handle> acquire_detached(Wait wait);
+
+ private:
+  Result<Lease> acquire_by(Deadline deadline, std::stop_token stop);
+  Async<Result<Lease>> begin(Wait wait);
+
+  std::shared_ptr<internal::Locker> locker_;
+  Claim claim_;
+  LockOptions options_;
+};
+
+}  // namespace holdfast

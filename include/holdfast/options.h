@@ -1,0 +1,40 @@
+// Options of a client and of a lock. Plain values with sensible defaults.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "holdfast/engine.h"
+#include "holdfast/observer.h"
+
+namespace holdfast {
+
+// What a lock must be able to promise. Checked when the lock object is made, not when it is needed.
+struct Requirements {
+  Exclusion exclusion = Exclusion::best_effort;
+  TokenStrength token = TokenStrength::none;
+};
+
+struct ClientOptions {
+  // Who we are, as others see it in `holdfast ls`. Default: "user@host pid program".
+  std::string label;
+  // How long one request to the engine may take before its outcome counts as unknown.
+  Duration request_timeout = std::chrono::seconds(5);
+  // How long a lease's destructor and Client::close() may take at most.
+  Duration release_timeout = std::chrono::seconds(2);
+  std::shared_ptr<Observer> observer;
+};
+
+struct LockOptions {
+  // How long the lock outlives a holder that vanished. Renewed every third of it while held.
+  Duration ttl = std::chrono::seconds(30);
+  // How long before the lock can end lost() is triggered. Default: a tenth of the ttl, at most 5 s.
+  std::optional<Duration> warn_before;
+  // False: no background renewal; the lease ends after one ttl unless renew() is called.
+  bool auto_renew = true;
+  Requirements require;
+};
+
+}  // namespace holdfast

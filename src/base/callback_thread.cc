@@ -1,0 +1,43 @@
+#include "base/callback_thread.h"
+
+namespace holdfast::internal {
+
+CallbackThread::CallbackThread() : state_(std::make_shared<State>()) {}
+
+CallbackThread::~CallbackThread() {
+  {
+    const std::lock_guard lock(state_->mutex);
+    state_->stopping = true;
+  }
+  state_->wake.notify_one();
+  if (thread_.joinable()) thread_.join();
+}
+
+void CallbackThread::call(std::function<void()> callback) {
+  const std::lock_guard lock(state_->mutex);
+  state_->queue.push_back(std::move(callback));
+  if (!thread_.joinable()) thread_ = std::thread([state = state_] { run(state); });
+  state_->wake.notify_one();
+}
+
+bool CallbackThread::on_this_thread() const {
+  const std::lock_guard lock(state_->mutex);
+  return thread_.get_id() == std::this_thread::get_id();
+}
+
+void CallbackThread::run(const std::shared_ptr<State>& state) {
+  std::unique_lock lock(state->mutex);
+  for (;;) {
+    state->wake.wait(lock, [&] { return state->stopping || !state->queue.empty(); });
+    if (state->queue.empty()) return;
+    {
+      const std::function<void()> callback = std::move(state->queue.front());
+      state->queue.pop_front();
+      lock.unlock();
+      callback();
+    }  // What the callback owned dies outside the lock, too.
+    lock.lock();
+  }
+}
+
+}  // namespace holdfast::internal

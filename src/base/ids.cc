@@ -1,0 +1,41 @@
+#include "holdfast/ids.h"
+
+#include <cstring>
+
+#include "base/text.h"
+#include "holdfast/result.h"
+
+namespace holdfast {
+
+namespace {
+constexpr std::size_t kDisplayBytes = 120;
+}
+
+std::optional<std::string> Name::problem_with(std::string_view bytes) {
+  if (bytes.empty()) return "a lock's name must not be empty";
+  if (bytes.size() > kMaxBytes) {
+    return "a lock's name has at most " + std::to_string(kMaxBytes) + " bytes, this one has " +
+           std::to_string(bytes.size()) + "; use a hash of it";
+  }
+  return std::nullopt;
+}
+
+Name::Name(std::string_view bytes) : bytes_(bytes) {
+  if (auto problem = problem_with(bytes)) {
+    throw LockError(Failure(Code::invalid_argument, std::move(*problem)));
+  }
+}
+
+std::string Name::display() const { return escaped(bytes_, kDisplayBytes); }
+
+std::string ClaimId::hex() const { return to_hex(bytes_); }
+
+std::optional<ClaimId> ClaimId::from_hex(std::string_view text) {
+  const std::optional<std::string> raw = bytes_from_hex(text);
+  if (!raw || raw->size() != kBytes) return std::nullopt;
+  std::array<std::uint8_t, kBytes> bytes{};
+  std::memcpy(bytes.data(), raw->data(), kBytes);
+  return ClaimId(bytes);
+}
+
+}  // namespace holdfast

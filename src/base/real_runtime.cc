@@ -1,0 +1,330 @@
+#include "base/real_runtime.h"
+
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include <asio/post.hpp>
+#include <system_error>
+
+#include "holdfast/result.h"
+
+namespace holdfast::internal {
+
+namespace {
+
+// The runtime whose monitor this thread holds, if any.
+thread_local const RealRuntime* current = nullptr;
+
+int open_timerfd() {
+  const int descriptor = timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC);
+  if (descriptor < 0) throw std::system_error(errno, std::generic_category(), "timerfd_create");
+  return descriptor;
+}
+
+}  // namespace
+
+// ---- Entering and leaving ----------------------------------------------------------------------
+
+RealRuntime::Inside::Inside(RealRuntime& runtime)
+    : runtime_(runtime), lock_(runtime.monitor_), outer_(std::exchange(current, &runtime)) {}
+
+RealRuntime::Inside::~Inside() {
+  if (!lock_.owns_lock()) return;
+  runtime_.run_ready();
+  current = outer_;
+}
+
+void RealRuntime::Inside::release() {
+  current = outer_;
+  lock_.unlock();
+}
+
+void RealRuntime::Inside::retake() {
+  lock_.lock();
+  current = &runtime_;
+}
+
+bool RealRuntime::inside() const { return current == this; }
+
+bool RealRuntime::on_own_thread() const {
+  const std::lock_guard lock(background_mutex_);
+  return background_thread_.get_id() == std::this_thread::get_id() || callbacks_.on_this_thread();
+}
+
+void RealRuntime::run_elsewhere(std::function<void()> work) {
+  std::thread(std::move(work)).detach();
+}
+
+RealRuntime::RealRuntime()
+    : io_(1),
+      work_(io_.get_executor()),
+      timerfd_(io_, open_timerfd()),
+      random_(Random::from_kernel()) {
+  watch_timerfd();
+}
+
+RealRuntime::~RealRuntime() {
+  {
+    const Inside inside(*this);
+    stopping_ = true;
+  }
+  kick_driver();
+  {
+    const std::lock_guard lock(background_mutex_);
+    ++background_signal_;
+  }
+  background_wake_.notify_one();
+  if (background_thread_.joinable()) background_thread_.join();
+}
+
+WallTime RealRuntime::wall() const {
+  return std::chrono::time_point_cast<std::chrono::microseconds>(std::chrono::system_clock::now());
+}
+
+void RealRuntime::call_user(std::function<void()> callback) {
+  callbacks_.call(std::move(callback));
+}
+
+// ---- Work from other threads -------------------------------------------------------------------
+
+void RealRuntime::post(Runnable& work) {
+  {
+    const std::lock_guard lock(post_mutex_);
+    posted_.push(work);
+    has_posted_ = true;
+  }
+  if (inside()) return;  // We run it ourselves when we leave.
+  kick_driver();
+  wake_background();
+}
+
+void RealRuntime::withdraw(Runnable& work) {
+  const std::lock_guard lock(post_mutex_);
+  posted_.remove(work);
+}
+
+bool RealRuntime::take_posted() {
+  if (!has_posted_.load(std::memory_order_relaxed)) return false;
+  const std::lock_guard lock(post_mutex_);
+  has_posted_ = false;
+  bool any = false;
+  while (Runnable* work = posted_.pop()) {
+    ready_.push(*work);
+    any = true;
+  }
+  return any;
+}
+
+// ---- Running -----------------------------------------------------------------------------------
+
+void RealRuntime::run_ready() {
+  do {
+    while (Runnable* work = ready_.pop()) work->run();
+  } while (take_posted());
+}
+
+bool RealRuntime::run_pending() {
+  bool any = take_posted();
+  if (!timers_.empty()) {
+    const BootTime moment = now();
+    while (Timer* timer = timers_.pop_due(moment)) {
+      timer->on_time();
+      any = true;
+    }
+  }
+  any = any || !ready_.empty();
+  run_ready();
+  return any;
+}
+
+void RealRuntime::drive_once(Inside& inside) {
+  rearm_timerfd();
+  inside.release();
+  io_.run_one();
+  inside.retake();
+}
+
+void RealRuntime::kick_driver() { asio::post(io_, [] {}); }
+
+struct RealRuntime::Root {
+  struct promise_type {
+    Root get_return_object() { return {}; }
+    std::suspend_never initial_suspend() noexcept { return {}; }
+    std::suspend_never final_suspend() noexcept { return {}; }
+    void return_void() {}
+    void unhandled_exception() { std::terminate(); }
+  };
+};
+
+RealRuntime::Root RealRuntime::run_blocked(Task<void> task, Blocked& blocked) {
+  try {
+    co_await std::move(task);
+  } catch (...) {
+    blocked.error = std::current_exception();
+  }
+  blocked.done = true;
+  if (driver_ != &blocked) {
+    blocked.wake.notify_one();
+  } else if (driver_thread_ != std::this_thread::get_id()) {
+    kick_driver();  // Another thread has finished the driver's call while it waits in epoll.
+  }
+}
+
+RealRuntime::Root RealRuntime::run_detached(Task<void> task) {
+  ++detached_;
+  co_await std::move(task);
+  --detached_;
+}
+
+void RealRuntime::start(Task<void> task) {
+  if (inside()) {
+    run_detached(std::move(task));
+    return;
+  }
+  const Inside inside(*this);
+  run_detached(std::move(task));
+  run_ready();
+  if (!driven_ && background_needed()) wake_background();
+}
+
+void RealRuntime::block_on(Task<void> task) {
+  if (forked()) {
+    throw LockError(Failure(Code::forked,
+                            "this client was opened by the parent process; open a new one after "
+                            "fork()"));
+  }
+  if (this->inside()) {
+    throw LockError(Failure(Code::would_deadlock,
+                            "a blocking call inside the client's own loop would wait for itself; "
+                            "co_await the async_ form"));
+  }
+  Blocked me;
+  {
+    Inside inside(*this);
+    run_blocked(std::move(task), me);
+    run_ready();
+    if (!me.done) {
+      const auto place = blocked_.insert(blocked_.end(), &me);
+      // The background thread should not carry our result to us: we can fetch it ourselves.
+      if (driven_ && driver_ == nullptr) kick_driver();
+      while (!me.done) {
+        if (driven_) {
+          current = inside.outer_;
+          me.wake.wait(inside.lock_, [&] { return me.done || !driven_; });
+          current = this;
+        } else {
+          drive_until_done(me, inside);
+        }
+      }
+      blocked_.erase(place);
+      last_call_ = now();
+    }
+    if (!driven_) pass_role_on();
+  }
+  if (me.error) std::rethrow_exception(me.error);
+}
+
+void RealRuntime::drive_until_done(Blocked& me, Inside& inside) {
+  driven_ = true;
+  driver_ = &me;
+  driver_thread_ = std::this_thread::get_id();
+  while (!me.done) {
+    if (!run_pending()) drive_once(inside);
+  }
+  driver_ = nullptr;
+  driven_ = false;
+}
+
+void RealRuntime::pass_role_on() {
+  if (!blocked_.empty()) {
+    blocked_.front()->wake.notify_one();
+  } else if (background_resting_ && background_needed()) {
+    background_resting_ = false;
+    wake_background();
+  }
+}
+
+// ---- The background thread ---------------------------------------------------------------------
+
+bool RealRuntime::background_needed() const {
+  return !timers_.empty() || watches_ > 0 || detached_ > 0 || has_posted_;
+}
+
+RealRuntime::Duty RealRuntime::duty() const {
+  if (driven_ || !blocked_.empty() || !background_needed()) return Duty::rest;
+  if (detached_ == 0 && !has_posted_ && now() - last_call_ < kLinger) return Duty::linger;
+  return Duty::drive;
+}
+
+void RealRuntime::wake_background() {
+  {
+    const std::lock_guard lock(background_mutex_);
+    ++background_signal_;
+    if (!background_thread_.joinable()) {
+      background_thread_ = std::thread([this] { background(); });
+    }
+  }
+  background_wake_.notify_one();
+}
+
+void RealRuntime::background() {
+  std::unique_lock signal_lock(background_mutex_);
+  for (;;) {
+    const std::uint64_t seen = background_signal_;
+    signal_lock.unlock();
+    Duty now_due = Duty::rest;
+    {
+      Inside inside(*this);
+      background_resting_ = false;
+      while (!stopping_ && (now_due = duty()) == Duty::drive) {
+        driven_ = true;
+        if (!run_pending()) drive_once(inside);
+        driven_ = false;
+      }
+      if (stopping_) return;
+      background_resting_ = now_due == Duty::rest;
+      if (!driven_ && !blocked_.empty()) pass_role_on();
+    }
+    signal_lock.lock();
+    const auto woken = [&] { return background_signal_ != seen; };
+    if (now_due == Duty::linger) {
+      background_wake_.wait_for(signal_lock, kLinger, woken);
+    } else {
+      background_wake_.wait(signal_lock, woken);
+    }
+  }
+}
+
+// ---- Timers ------------------------------------------------------------------------------------
+
+void RealRuntime::arm(Timer& timer, BootTime at) {
+  timers_.arm(timer, at);
+  // Whoever drives now sleeps until the timerfd's moment; bring it forward if that is too late.
+  if (driven_ && at < timerfd_at_) rearm_timerfd();
+}
+
+void RealRuntime::rearm_timerfd() {
+  // Only forward: a timerfd that fires too early costs one wake-up, disarming costs a system call
+  // for every short critical section.
+  if (timers_.empty() || timers_.earliest() >= timerfd_at_) return;
+  timerfd_at_ = timers_.earliest();
+  const auto nanoseconds = std::max<std::int64_t>(timerfd_at_.time_since_epoch().count(), 1);
+  itimerspec when{};
+  when.it_value.tv_sec = nanoseconds / 1'000'000'000;
+  when.it_value.tv_nsec = nanoseconds % 1'000'000'000;
+  timerfd_settime(timerfd_.native_handle(), TFD_TIMER_ABSTIME, &when, nullptr);
+}
+
+void RealRuntime::watch_timerfd() {
+  timerfd_.async_wait(asio::posix::stream_descriptor::wait_read, [this](std::error_code error) {
+    if (error) return;
+    const Inside inside(*this);
+    std::uint64_t expirations = 0;
+    if (read(timerfd_.native_handle(), &expirations, sizeof expirations) > 0) {
+      timerfd_at_ = BootTime::max();
+    }
+    watch_timerfd();
+  });
+}
+
+}  // namespace holdfast::internal

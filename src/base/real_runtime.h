@@ -1,0 +1,157 @@
+// RealRuntime: the Runtime on the operating system. A monitor with one driver.
+//
+// All core code of a client runs under one mutex, the monitor. A thread with a blocking call
+// enters, runs its coroutine to the first wait, and, if it is not done and nobody else waits for
+// events, becomes the driver: it waits in epoll and runs what becomes ready, its own result among
+// it. When it is done it passes the role to another blocked caller or to the background thread.
+// So a single caller pays no thread hop, and many callers share one connection.
+//
+//   caller ──enter──► run to first wait ──done──► leave
+//                          │ not done
+//                          ├─ no driver: drive (epoll, unlocked) until done ─► pass the role on
+//                          └─ driver exists: sleep until done or until the role is passed to us
+//   background thread: drives when no caller does and timers, descriptors or asynchronous calls
+//                      are pending. After a blocking call it holds back for kLinger, so that a
+//                      loop of blocking calls keeps the role to itself.
+//
+// Timers are on CLOCK_BOOTTIME (a timerfd): they are due when a suspended machine wakes up.
+#pragma once
+
+#include <asio/io_context.hpp>
+#include <asio/executor_work_guard.hpp>
+#include <asio/posix/stream_descriptor.hpp>
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "base/callback_thread.h"
+#include "base/fork_watch.h"
+#include "base/random.h"
+#include "base/run_queue.h"
+#include "base/timer_heap.h"
+#include "holdfast/async.h"
+#include "holdfast/runtime.h"
+
+namespace holdfast::internal {
+
+class RealRuntime final : public Runtime, public Loop {
+ public:
+  RealRuntime();
+  // REQUIRES: not inside the loop, not on a thread of ours, not in a forked child.
+  ~RealRuntime() override;
+
+  // Runtime
+  BootTime now() const override { return BootClock::now(); }
+  WallTime wall() const override;
+  std::uint64_t random() override { return random_.next(); }
+  void defer(Runnable& work) override { ready_.push(work); }
+  void drop(Runnable& work) override { ready_.remove(work); }
+  void post(Runnable& work) override;
+  void withdraw(Runnable& work) override;
+  void arm(Timer& timer, BootTime at) override;
+  void disarm(Timer& timer) override { timers_.disarm(timer); }
+  void call_user(std::function<void()> callback) override;
+  asio::io_context* io() override { return &io_; }
+
+  // Loop
+  bool inside() const override;
+  void start(Task<void> task) override;
+  void block_on(Task<void> task) override;
+
+  bool forked() const { return fork_watch_.forked(); }
+  // True on the background and callback threads, which cannot destroy the runtime.
+  bool on_own_thread() const;
+  // Runs `work` on a thread of its own, for what none of our threads may do.
+  static void run_elsewhere(std::function<void()> work);
+
+  // Takes the monitor for the life of the object; for completion handlers of io().
+  class Inside {
+   public:
+    explicit Inside(RealRuntime& runtime);
+    ~Inside();
+    Inside(const Inside&) = delete;
+    Inside& operator=(const Inside&) = delete;
+
+   private:
+    friend class RealRuntime;
+    void release();  // Leaves the monitor for a while,
+    void retake();   // and comes back.
+
+    RealRuntime& runtime_;
+    std::unique_lock<std::mutex> lock_;
+    const RealRuntime* outer_;
+  };
+
+  // Descriptors that are being watched: while there are any, somebody must drive.
+  void add_watch() { ++watches_; }
+  void remove_watch() { --watches_; }
+
+ private:
+  // A thread in block_on().
+  struct Blocked {
+    std::condition_variable wake;
+    std::exception_ptr error;
+    bool done = false;
+  };
+  struct Root;
+  Root run_blocked(Task<void> task, Blocked& blocked);
+  Root run_detached(Task<void> task);
+
+  // Runs everything that is ready or due. True if there was anything.
+  bool run_pending();
+  void run_ready();
+  bool take_posted();
+  // Waits for the next event outside the monitor. REQUIRES: we are the driver.
+  void drive_once(Inside& inside);
+  void drive_until_done(Blocked& me, Inside& inside);
+  // Brings the driver back from epoll.
+  void kick_driver();
+  // The role is free: gives it to a blocked caller, or lets the background thread know.
+  void pass_role_on();
+  bool background_needed() const;
+  void wake_background();
+  void background();
+  enum class Duty { drive, linger, rest };
+  Duty duty() const;
+  void rearm_timerfd();
+  void watch_timerfd();
+
+  static constexpr Duration kLinger = std::chrono::milliseconds(1);
+
+  ForkWatch fork_watch_;
+  mutable std::mutex monitor_;
+  // All below is guarded by monitor_ unless noted.
+  asio::io_context io_;
+  asio::executor_work_guard<asio::io_context::executor_type> work_;
+  asio::posix::stream_descriptor timerfd_;
+  BootTime timerfd_at_ = BootTime::max();
+  TimerHeap timers_;
+  RunQueue ready_;
+  Random random_;
+  std::list<Blocked*> blocked_;
+  std::size_t detached_ = 0;
+  std::size_t watches_ = 0;
+  bool driven_ = false;       // somebody has the driver's role
+  Blocked* driver_ = nullptr;  // who, if it is a blocked caller
+  std::thread::id driver_thread_;
+  bool stopping_ = false;
+  BootTime last_call_ = BootTime::min();
+
+  std::mutex post_mutex_;  // guards posted_
+  RunQueue posted_;
+  std::atomic<bool> has_posted_ = false;
+
+  mutable std::mutex background_mutex_;  // guards background_signal_ and background_thread_
+  std::condition_variable background_wake_;
+  std::uint64_t background_signal_ = 0;
+  bool background_resting_ = true;  // guarded by monitor_: it looks at nothing unless woken
+  std::thread background_thread_;
+
+  CallbackThread callbacks_;
+};
+
+}  // namespace holdfast::internal

@@ -1,0 +1,35 @@
+#include "holdfast/result.h"
+
+#include "base/text.h"
+
+namespace holdfast {
+
+const char* code_name(Code code) {
+  switch (code) {
+    case Code::busy: return "busy";
+    case Code::unknown: return "unknown";
+    case Code::cancelled: return "cancelled";
+    case Code::not_held: return "not_held";
+    case Code::invalid_argument: return "invalid_argument";
+    case Code::unsupported: return "unsupported";
+    case Code::misconfigured: return "misconfigured";
+    case Code::unreachable: return "unreachable";
+    case Code::forked: return "forked";
+    case Code::closed: return "closed";
+    case Code::would_deadlock: return "would_deadlock";
+    case Code::stale_token: return "stale_token";
+  }
+  return "?";
+}
+
+Failure Failure::busy(Busy who) {
+  std::string message = "held by " + (who.holder.empty() ? "somebody else" : who.holder);
+  if (who.token != 0) message += " with token " + std::to_string(who.token);
+  if (who.rank > 0) message += ", " + std::to_string(who.rank) + " waiting before us";
+  if (who.expires_in) message += ", ends or is renewed within " + duration_text(*who.expires_in);
+  Failure failure(Code::busy, std::move(message));
+  failure.busy_ = std::make_shared<const Busy>(std::move(who));
+  return failure;
+}
+
+}  // namespace holdfast

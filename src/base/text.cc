@@ -1,0 +1,93 @@
+#include "base/text.h"
+
+#include <cstdio>
+
+namespace holdfast {
+
+namespace {
+
+int hex_digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+// Length of the well-formed, printable UTF-8 sequence at the start of `text`; 0 if there is none.
+std::size_t printable_sequence(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char lead = byte(0);
+  if (lead < 0x80) return lead >= 0x20 && lead != 0x7F ? 1 : 0;
+  const std::size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
+  if (lead < 0xC2 || lead > 0xF4 || text.size() < length) return 0;
+  std::uint32_t point = lead & (0x7FU >> length);
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xC0) != 0x80) return 0;
+    point = point << 6 | (byte(i) & 0x3FU);
+  }
+  const std::uint32_t smallest = length == 2 ? 0x80 : length == 3 ? 0x800 : 0x10000;
+  const bool surrogate = point >= 0xD800 && point <= 0xDFFF;
+  const bool control = point < 0xA0;
+  return point < smallest || point > 0x10FFFF || surrogate || control ? 0 : length;
+}
+
+}  // namespace
+
+std::string to_hex(std::span<const std::uint8_t> bytes) {
+  static constexpr char kDigits[] = "0123456789abcdef";
+  std::string hex;
+  hex.reserve(bytes.size() * 2);
+  for (const std::uint8_t byte : bytes) {
+    hex += kDigits[byte >> 4];
+    hex += kDigits[byte & 15];
+  }
+  return hex;
+}
+
+std::optional<std::string> bytes_from_hex(std::string_view hex) {
+  if (hex.size() % 2 != 0) return std::nullopt;
+  std::string bytes;
+  bytes.reserve(hex.size() / 2);
+  for (std::size_t i = 0; i < hex.size(); i += 2) {
+    const int high = hex_digit(hex[i]);
+    const int low = hex_digit(hex[i + 1]);
+    if (high < 0 || low < 0) return std::nullopt;
+    bytes += static_cast<char>(high * 16 + low);
+  }
+  return bytes;
+}
+
+std::string duration_text(Duration span) {
+  const double seconds = std::chrono::duration<double>(span).count();
+  char text[48];
+  if (seconds >= 120) {
+    std::snprintf(text, sizeof text, "%.1f min", seconds / 60);
+  } else if (seconds >= 1) {
+    std::snprintf(text, sizeof text, "%.1f s", seconds);
+  } else if (seconds >= 1e-3) {
+    std::snprintf(text, sizeof text, "%.0f ms", seconds * 1e3);
+  } else {
+    std::snprintf(text, sizeof text, "%.0f us", seconds * 1e6);
+  }
+  return text;
+}
+
+std::string escaped(std::string_view bytes, std::size_t max_bytes) {
+  std::string out;
+  const std::size_t total = bytes.size();
+  while (!bytes.empty() && total - bytes.size() < max_bytes) {
+    if (const std::size_t length = printable_sequence(bytes); length > 0) {
+      out += bytes.substr(0, length);
+      bytes.remove_prefix(length);
+    } else {
+      char text[8];
+      std::snprintf(text, sizeof text, "\\x%02X", static_cast<unsigned char>(bytes[0]));
+      out += text;
+      bytes.remove_prefix(1);
+    }
+  }
+  if (!bytes.empty()) out += "... (" + std::to_string(total) + " bytes)";
+  return out;
+}
+
+}  // namespace holdfast

@@ -1,0 +1,23 @@
+// Small conversions between bytes and text.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "holdfast/time.h"
+
+namespace holdfast {
+
+std::string to_hex(std::span<const std::uint8_t> bytes);
+std::optional<std::string> bytes_from_hex(std::string_view hex);
+
+// "1.5 s", "20 ms", "3 min": for people.
+std::string duration_text(Duration span);
+
+// Printable UTF-8 as it is, everything else as \xNN; cut after `max_bytes` with an ellipsis.
+std::string escaped(std::string_view bytes, std::size_t max_bytes);
+
+}  // namespace holdfast

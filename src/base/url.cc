@@ -1,0 +1,120 @@
+#include "base/url.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "base/text.h"
+
+namespace holdfast::internal {
+
+namespace {
+
+Failure invalid(std::string_view text, const std::string& why) {
+  return Failure(Code::invalid_argument, "'" + redacted(text) + "' is not a usable URL: " + why);
+}
+
+// Nothing if an escape is malformed.
+std::optional<std::string> decoded(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '%') {
+      out += text[i];
+      continue;
+    }
+    if (i + 2 >= text.size()) return std::nullopt;
+    const std::optional<std::string> byte = bytes_from_hex(text.substr(i + 1, 2));
+    if (!byte) return std::nullopt;
+    out += *byte;
+    i += 2;
+  }
+  return out;
+}
+
+// Cuts `text` at the first `mark`; returns what came after it.
+std::string_view cut(std::string_view& text, char mark) {
+  const std::size_t place = text.find(mark);
+  if (place == std::string_view::npos) return {};
+  const std::string_view rest = text.substr(place + 1);
+  text = text.substr(0, place);
+  return rest;
+}
+
+bool parse_query(std::string_view text, std::map<std::string, std::string>& query) {
+  while (!text.empty()) {
+    std::string_view pair = text;
+    text = cut(pair, '&');
+    const std::string_view value = cut(pair, '=');
+    const auto decoded_key = decoded(pair);
+    const auto decoded_value = decoded(value);
+    if (!decoded_key || !decoded_value || decoded_key->empty()) return false;
+    query[*decoded_key] = *decoded_value;
+  }
+  return true;
+}
+
+}  // namespace
+
+Result<Url> Url::parse(std::string_view text) {
+  const std::size_t colon = text.find(':');
+  if (colon == std::string_view::npos || colon == 0) {
+    return invalid(text, "it does not begin with an engine's scheme, such as sqlite:");
+  }
+  Url url;
+  for (const char c : text.substr(0, colon)) {
+    if (!std::isalnum(static_cast<unsigned char>(c)) && c != '+' && c != '-' && c != '.') {
+      return invalid(text, "its scheme has a character that schemes do not have");
+    }
+    url.scheme += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  std::string_view rest = text.substr(colon + 1);
+  if (!parse_query(cut(rest, '?'), url.query)) return invalid(text, "its query does not parse");
+
+  std::string_view path = rest;
+  if (rest.starts_with("//")) {
+    url.has_authority = true;
+    rest.remove_prefix(2);
+    const std::size_t slash = std::min(rest.find('/'), rest.size());
+    std::string_view authority = rest.substr(0, slash);
+    path = rest.substr(slash);
+    if (const std::size_t at = authority.rfind('@'); at != std::string_view::npos) {
+      std::string_view user = authority.substr(0, at);
+      authority.remove_prefix(at + 1);
+      const auto password = decoded(cut(user, ':'));
+      const auto decoded_user = decoded(user);
+      if (!password || !decoded_user) return invalid(text, "its user has a malformed %-escape");
+      url.user = *decoded_user;
+      url.password = *password;
+    }
+    url.hosts = authority;
+  }
+  const auto decoded_path = decoded(path);
+  if (!decoded_path) return invalid(text, "its path has a malformed %-escape");
+  url.path = *decoded_path;
+  return url;
+}
+
+std::string redacted(std::string_view url) {
+  std::string out(url);
+  const std::size_t start = out.find("://");
+  if (start != std::string::npos) {
+    const std::size_t end = std::min(out.find_first_of("/?", start + 3), out.size());
+    // The last @: a password may contain one that was not escaped. Look past slashes as well: a
+    // password with an unescaped slash must not leak either.
+    std::size_t at = out.rfind('@', end);
+    if (at == std::string::npos || at < start + 3) at = out.find('@', end);
+    if (at != std::string::npos && at > start + 3) {
+      const std::size_t colon = out.find(':', start + 3);
+      if (colon != std::string::npos && colon < at) out.replace(colon + 1, at - colon - 1, "***");
+    }
+  }
+  for (const std::string_view key : {"password=", "pass=", "secret=", "token="}) {
+    for (std::size_t place = out.find(key); place != std::string::npos;
+         place = out.find(key, place + 1)) {
+      const std::size_t from = place + key.size();
+      out.replace(from, std::min(out.find('&', from), out.size()) - from, "***");
+    }
+  }
+  return escaped(out, 300);
+}
+
+}  // namespace holdfast::internal

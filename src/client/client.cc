@@ -1,0 +1,200 @@
+#include "holdfast/client.h"
+
+#include <pwd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+#include "base/real_runtime.h"
+#include "base/url.h"
+#include "engines/registry.h"
+#include "lease/locker.h"
+
+namespace holdfast {
+
+namespace {
+
+using internal::Locker;
+using internal::RealRuntime;
+using internal::run_blocking;
+using internal::Url;
+
+// A locker and the runtime that it stands on.
+struct Core {
+  RealRuntime runtime;
+  std::unique_ptr<Locker> locker;
+};
+
+void destroy(Core* core) {
+  // In a forked child none of our threads exists and every mutex may be locked: leave it all.
+  if (core->runtime.forked()) return;
+  const auto end = [core] {
+    core->runtime.block_on(core->locker->close());
+    core->locker.reset();
+    delete core;
+  };
+  if (core->runtime.inside() || core->runtime.on_own_thread()) {
+    RealRuntime::run_elsewhere(end);
+  } else {
+    end();
+  }
+}
+
+std::string default_label() {
+  char host[256] = "localhost";
+  gethostname(host, sizeof host - 1);
+  // Not getpwuid(): it loads name services, which costs more than taking a lock.
+  const char* user = std::getenv("USER");
+  const std::string who = user && *user ? user : "uid " + std::to_string(geteuid());
+  return who + "@" + host + " pid " + std::to_string(getpid()) + " " +
+         program_invocation_short_name;
+}
+
+// Owns what the engine's coroutines only refer to.
+Task<Result<std::vector<LockInfo>>> list(Locker& locker, std::string prefix) {
+  co_return co_await locker.engine().list(prefix, locker.request_deadline());
+}
+Task<Result<LockInfo>> inspect(Locker& locker, Name name) {
+  co_return co_await locker.engine().inspect(name, locker.request_deadline());
+}
+Task<Result<void>> evict(Locker& locker, Name name, Token token) {
+  co_return co_await locker.engine().evict(name, token, locker.request_deadline());
+}
+
+}  // namespace
+
+Result<Client> Client::over(const EngineFactory& factory, ClientOptions options) {
+  if (options.label.empty()) options.label = default_label();
+  auto core = std::make_unique<Core>();
+  Result<std::unique_ptr<Engine>> engine = [&] {
+    const RealRuntime::Inside inside(core->runtime);
+    return factory(core->runtime);
+  }();
+  if (!engine) return engine.failure();
+  core->locker = std::make_unique<Locker>(core->runtime, core->runtime, std::move(engine).value(),
+                                          std::move(options));
+  const std::shared_ptr<Core> shared(core.release(), &destroy);
+  const std::shared_ptr<Locker> locker(shared, shared->locker.get());
+  locker->set_self(locker);
+  return Client(locker);
+}
+
+Result<Client> Client::open(std::string_view url, ClientOptions options) {
+  std::string text(url);
+  if (text.empty()) {
+    Result<std::string> standard = default_url();
+    if (!standard) return standard.failure();
+    text = *standard;
+    // Only here: a directory that the user named must exist, or a typing error would go unseen.
+    std::error_code error;
+    const auto folder = std::filesystem::path(text.substr(text.find("://") + 3)).parent_path();
+    if (std::filesystem::create_directories(folder, error)) {
+      std::filesystem::permissions(folder, std::filesystem::perms::owner_all, error);
+    }
+  }
+  const Result<Url> parsed = Url::parse(text);
+  if (!parsed) return parsed.failure();
+  return over([&](Runtime& runtime) { return internal::open_engine(*parsed, runtime, options); },
+              options);
+}
+
+Result<std::string> Client::default_url() {
+  const char* state = std::getenv("XDG_STATE_HOME");
+  if (state && state[0] == '/') return std::string("sqlite://") + state + "/holdfast/locks.db";
+  const char* home = std::getenv("HOME");
+  if (!home || home[0] != '/') {
+    const passwd* user = getpwuid(geteuid());
+    home = user ? user->pw_dir : nullptr;
+  }
+  if (!home || home[0] != '/') {
+    return Failure(Code::misconfigured,
+                   "there is no home directory for the embedded engine; set HOLDFAST_URL, or "
+                   "XDG_STATE_HOME");
+  }
+  return std::string("sqlite://") + home + "/.local/state/holdfast/locks.db";
+}
+
+std::vector<Client::BuiltIn> Client::engines() {
+  std::vector<BuiltIn> all;
+  for (const internal::EngineEntry& entry : internal::built_in_engines()) {
+    all.push_back({entry.guarantees, entry.example_url});
+  }
+  return all;
+}
+
+Client::Client(std::shared_ptr<Locker> locker) : locker_(std::move(locker)) {}
+Client::Client(Client&&) noexcept = default;
+Client& Client::operator=(Client&&) noexcept = default;
+Client::~Client() = default;
+
+LockRequest Client::request(const Name& name, Mode mode, std::uint32_t permits,
+                            const LockOptions& options) {
+  if (!locker_) throw LockError(Failure(Code::closed, "this client was moved from"));
+  Claim claim{.name = name, .mode = mode, .permits = permits};
+  return LockRequest(locker_, std::move(claim), options);
+}
+
+Mutex Client::mutex(const Name& name, const LockOptions& options) {
+  return Mutex(request(name, Mode::exclusive, 1, options));
+}
+
+SharedMutex Client::shared_mutex(const Name& name, const LockOptions& options) {
+  return {request(name, Mode::exclusive, 1, options), request(name, Mode::shared, 1, options)};
+}
+
+Semaphore Client::semaphore(const Name& name, std::uint32_t permits, const LockOptions& options) {
+  return {request(name, Mode::permit, permits, options), permits};
+}
+
+RecursiveMutex Client::recursive_mutex(const Name& name, const LockOptions& options) {
+  return RecursiveMutex(request(name, Mode::exclusive, 1, options));
+}
+
+MultiLock Client::multi_lock(std::vector<Name> names, const LockOptions& options) {
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  std::vector<LockRequest> requests;
+  for (const Name& name : names) requests.push_back(request(name, Mode::exclusive, 1, options));
+  return MultiLock(std::move(requests));
+}
+
+Election Client::election(const Name& name, const LockOptions& options) {
+  return Election(locker_, name, options);
+}
+
+Result<MultiLease> Client::acquire_all(std::vector<Name> names, const LockOptions& options,
+                                       std::stop_token stop) {
+  return multi_lock(std::move(names), options).acquire(std::move(stop));
+}
+
+Result<Lease> Client::adopt(const Handle& handle, const LockOptions& options) {
+  return run_blocking(locker_->loop(), locker_->adopt(handle.hold(), options));
+}
+
+Result<void> Client::renew(const Handle& handle) {
+  return run_blocking(locker_->loop(), locker_->renew_detached(handle.hold()));
+}
+
+Result<void> Client::release(const Handle& handle) {
+  return run_blocking(locker_->loop(), locker_->release_detached(handle.hold()));
+}
+
+Result<std::vector<LockInfo>> Client::list(const std::string& prefix) {
+  return run_blocking(locker_->loop(), holdfast::list(*locker_, prefix));
+}
+
+Result<LockInfo> Client::inspect(const Name& name) {
+  return run_blocking(locker_->loop(), holdfast::inspect(*locker_, name));
+}
+
+Result<void> Client::evict(const Name& name, Token expected) {
+  return run_blocking(locker_->loop(), holdfast::evict(*locker_, name, expected));
+}
+
+const Guarantees& Client::guarantees() const { return locker_->engine().guarantees(); }
+int Client::liveness_descriptor() const { return locker_->engine().liveness_descriptor(); }
+void Client::run(Task<void> task) { locker_->loop().block_on(std::move(task)); }
+
+}  // namespace holdfast

@@ -1,0 +1,26 @@
+// The engines that are built in, by URL scheme.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/url.h"
+#include "holdfast/engine.h"
+#include "holdfast/options.h"
+
+namespace holdfast::internal {
+
+struct EngineEntry {
+  std::string scheme;
+  std::string example_url;
+  Guarantees guarantees;  // of the default recipe
+  Result<std::unique_ptr<Engine>> (*open)(const Url&, Runtime&, const ClientOptions&);
+};
+
+const std::vector<EngineEntry>& built_in_engines();
+
+Result<std::unique_ptr<Engine>> open_engine(const Url& url, Runtime& runtime,
+                                            const ClientOptions& options);
+
+}  // namespace holdfast::internal

@@ -1,0 +1,50 @@
+// Liveness: tells at once, and without doubt, whether the process behind a row is gone.
+//
+// Each client locks one byte (an OFD lock) of the file DB-live, at a random offset, which is its
+// process id in the database. The kernel frees the byte when the last descriptor of that open
+// file is closed: when the process has died, and every child that was given the descriptor on
+// purpose (`holdfast run` gives it to its command) has died too. Unlike a pid this is never
+// reused and means the same in every container.
+//
+// What could break: somebody deletes DB-live, and later clients make a new one, on which no byte
+// of ours is locked. So the file's device and inode are kept beside the id, and a process is
+// declared dead only by a client that has the very same file open.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+
+#include "holdfast/result.h"
+#include "holdfast/runtime.h"
+
+namespace holdfast::internal {
+
+// Identifies a client in the database: the byte that it has locked. 0: no process; such a hold
+// ends by release or ttl only.
+using ProcessId = std::int64_t;
+
+struct ProcessMark {
+  ProcessId id = 0;
+  std::int64_t device = 0;
+  std::int64_t inode = 0;
+};
+
+class Liveness {
+ public:
+  // Throws std::system_error.
+  Liveness(const std::filesystem::path& database, Runtime& runtime);
+  ~Liveness();
+  Liveness(const Liveness&) = delete;
+  Liveness& operator=(const Liveness&) = delete;
+
+  const ProcessMark& mine() const { return mine_; }
+  // False only if that process is gone for certain.
+  bool may_live(const ProcessMark& process) const;
+  int descriptor() const { return descriptor_; }
+
+ private:
+  int descriptor_;
+  ProcessMark mine_;
+};
+
+}  // namespace holdfast::internal

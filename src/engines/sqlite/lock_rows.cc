@@ -1,0 +1,73 @@
+#include "engines/sqlite/lock_rows.h"
+
+#include <cstring>
+
+namespace holdfast::internal {
+
+LockTable::Statements::Statements(sqlite::Database& db)
+    : take_free(db,
+                "UPDATE lock SET owner = ?2, token = token + 1, process = ?3, since = ?4,"
+                " expires = ?5, label = ?6"
+                " WHERE name = ?1 AND owner IS NULL AND waiting = 0 AND sharing = 0"
+                " RETURNING token"),
+      free_held(db, "UPDATE lock SET owner = NULL WHERE name = ?1 AND owner = ?2 AND waiting = 0"),
+      find(db,
+           "SELECT id, token, owner, process, since, expires, label, waiting, sharing,"
+           " sharing_mode, permits FROM lock WHERE name = ?1"),
+      insert(db,
+             "INSERT INTO lock(name, token) VALUES(?1, (SELECT token_floor FROM meta))"
+             " RETURNING id, token"),
+      save(db,
+           "UPDATE lock SET token = ?2, owner = ?3, process = ?4, since = ?5, expires = ?6,"
+           " label = ?7, waiting = ?8, sharing = ?9, sharing_mode = ?10, permits = ?11"
+           " WHERE id = ?1"),
+      renew_owner(db,
+                  "UPDATE lock SET expires = ?3 WHERE name = ?1 AND owner = ?2 AND expires > ?4"),
+      renew_holder(db,
+                   "UPDATE holder SET expires = ?3 WHERE claim = ?2 AND expires > ?4"
+                   " AND lock = (SELECT id FROM lock WHERE name = ?1)"),
+      detach_owner(db, "UPDATE lock SET process = 0 WHERE name = ?1 AND owner = ?2"),
+      detach_holder(db,
+                    "UPDATE holder SET process = 0 WHERE claim = ?2"
+                    " AND lock = (SELECT id FROM lock WHERE name = ?1)"),
+      holders(db,
+              "SELECT claim, token, process, since, expires, label FROM holder WHERE lock = ?1"
+              " ORDER BY token"),
+      holder_of_claim(db, "SELECT token FROM holder WHERE lock = ?1 AND claim = ?2"),
+      add_holder(db, "INSERT INTO holder VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)"),
+      remove_holder(db, "DELETE FROM holder WHERE lock = ?1 AND claim = ?2"),
+      head(db,
+           "SELECT seq, claim, mode, permits, ttl, process, outlives, label FROM waiter"
+           " WHERE lock = ?1 ORDER BY seq LIMIT 1"),
+      line(db,
+           "SELECT claim, mode, process, since, label FROM waiter WHERE lock = ?1 ORDER BY seq"),
+      waiter_of_claim(db, "SELECT seq FROM waiter WHERE claim = ?1"),
+      add_waiter(db,
+                 "INSERT INTO waiter(lock, claim, mode, permits, ttl, process, outlives, since,"
+                 " label) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"),
+      remove_waiter(db, "DELETE FROM waiter WHERE seq = ?1"),
+      next_waiter(db,
+                  "SELECT process, claim FROM waiter WHERE lock = ?1 AND seq > ?2"
+                  " ORDER BY seq LIMIT 1"),
+      waiters_before(db,
+                     "SELECT count(*) FROM (SELECT 1 FROM waiter WHERE lock = ?1 AND seq < ?2"
+                     " LIMIT 1000)"),
+      process_before(db,
+                     "SELECT process FROM waiter WHERE lock = ?1 AND seq < ?2 AND process <> ?3"
+                     " ORDER BY seq DESC LIMIT 1"),
+      process(db,
+              "SELECT device, inode, pid, started, pid_space, label FROM process WHERE id = ?1"),
+      processes(db, "SELECT id, device, inode FROM process LIMIT 64"),
+      add_process(db, "INSERT OR REPLACE INTO process VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)"),
+      remove_process(db, "DELETE FROM process WHERE id = ?1"),
+      names(db,
+            "SELECT name FROM lock WHERE name >= ?1 AND (owner IS NOT NULL OR waiting > 0 OR"
+            " sharing > 0) ORDER BY name") {}
+
+ClaimId claim_from(std::string_view bytes) {
+  std::array<std::uint8_t, ClaimId::kBytes> raw{};
+  std::memcpy(raw.data(), bytes.data(), std::min(bytes.size(), raw.size()));
+  return ClaimId(raw);
+}
+
+}  // namespace holdfast::internal

@@ -1,0 +1,531 @@
+#include "engines/sqlite/lock_table.h"
+
+#include <algorithm>
+
+#include "base/process.h"
+#include "engines/sqlite/lock_rows.h"
+
+namespace holdfast::internal {
+
+namespace {
+
+// A waiter looks again this often even if nobody tells it anything: a message can be lost.
+constexpr Duration kLookAgain = std::chrono::seconds(1);
+// When a holder expires, its waiters look one after the other, the first in line first.
+constexpr Duration kStagger = std::chrono::milliseconds(2);
+
+std::optional<std::string> text_at(const sqlite::Statement::Cursor& row, int column) {
+  if (row.null(column)) return std::nullopt;
+  return std::string(row.bytes(column));
+}
+
+}  // namespace
+
+LockTable::LockTable(sqlite::Database& database, const Liveness& liveness, std::string label)
+    : database_(database),
+      liveness_(liveness),
+      label_(std::move(label)),
+      sql_(std::make_unique<Statements>(database)) {}
+
+LockTable::~LockTable() = default;
+
+// ---- Acquiring ---------------------------------------------------------------------------------
+
+Answer LockTable::acquire(const Claim& claim, bool queue, BootTime now) {
+  register_process();
+  if (claim.mode == Mode::exclusive) {
+    if (const std::optional<Grant> grant = acquire_at_once(claim, now)) return *grant;
+  }
+  return acquire_in_turn(claim, queue, now);
+}
+
+std::optional<Grant> LockTable::acquire_at_once(const Claim& claim, BootTime now) {
+  const ProcessId process = claim.outlives_process ? 0 : liveness_.mine().id;
+  auto row = claim.label == label_
+                 ? sql_->take_free.run(claim.name.bytes(), claim.id.bytes(), process, to_row(now),
+                                       to_row(now + claim.ttl), nullptr)
+                 : sql_->take_free.run(claim.name.bytes(), claim.id.bytes(), process, to_row(now),
+                                       to_row(now + claim.ttl), std::string_view(claim.label));
+  if (!row.next()) return std::nullopt;
+  const Token token(static_cast<std::uint64_t>(row.number(0)));
+  row.finish();  // Only now is it committed.
+  return Grant{token, now, claim.ttl};
+}
+
+Answer LockTable::acquire_in_turn(const Claim& claim, bool queue, BootTime now) {
+  sqlite::Transaction transaction(database_);
+  Row row = load(claim.name);
+  drop_ended(row, now);
+
+  if (const std::optional<Grant> again = repeated(row, claim, now)) {
+    save(row);
+    transaction.commit();
+    return *again;
+  }
+  if (claim.mode == Mode::permit && row.permits != claim.permits) {
+    if (row.permits != 0 && (row.sharing > 0 || row.waiting > 0)) {
+      return Failure(Code::invalid_argument,
+                     "'" + claim.name.display() + "' is a semaphore of " +
+                         std::to_string(row.permits) + " permits, not of " +
+                         std::to_string(claim.permits) + "; all its users must agree");
+    }
+    row.permits = claim.permits;
+  }
+
+  // Those who came before us are served first, also if their turn came just now.
+  std::optional<Grant> mine = serve(row, &claim.id, now);
+  const bool queued = sql_->waiter_of_claim.run(claim.id.bytes()).next();
+  if (!mine && !queued && row.waiting == 0 &&
+      admits(row.holders(), claim.mode, claim.permits)) {
+    const Queued self{.claim = claim.id,
+                      .mode = claim.mode,
+                      .permits = claim.permits,
+                      .ttl = claim.ttl,
+                      .process = liveness_.mine().id,
+                      .outlives = claim.outlives_process,
+                      .label = claim.label == label_ ? std::nullopt
+                                                     : std::optional<std::string>(claim.label)};
+    mine = grant(row, self, claim.ttl, now);
+  }
+  if (!mine && queue && !queued) enqueue(row, claim, now);
+  save(row);
+  Answer answer = mine ? Answer(*mine) : Answer(waiting_for(row, claim, queue || queued, now));
+  transaction.commit();
+  return answer;
+}
+
+std::optional<Grant> LockTable::repeated(Row& row, const Claim& claim, BootTime now) {
+  if (row.owner == claim.id) {
+    row.expires = to_row(now + claim.ttl);
+    return Grant{Token(static_cast<std::uint64_t>(row.token)), now, claim.ttl};
+  }
+  if (row.sharing == 0) return std::nullopt;
+  std::int64_t token = 0;
+  {
+    auto holder = sql_->holder_of_claim.run(row.id, claim.id.bytes());
+    if (!holder.next()) return std::nullopt;
+    token = holder.number(0);
+  }
+  sql_->renew_holder.run(claim.name.bytes(), claim.id.bytes(), to_row(now + claim.ttl), to_row(now))
+      .finish();
+  return Grant{Token(static_cast<std::uint64_t>(token)), now, claim.ttl};
+}
+
+void LockTable::enqueue(Row& row, const Claim& claim, BootTime now) {
+  const auto add = [&](const auto& label) {
+    sql_->add_waiter
+        .run(row.id, claim.id.bytes(), to_row(claim.mode), std::int64_t(claim.permits),
+             std::int64_t(claim.ttl.count()), liveness_.mine().id,
+             std::int64_t(claim.outlives_process), to_row(now), label)
+        .finish();
+  };
+  if (claim.label == label_) {
+    add(nullptr);
+  } else {
+    add(std::string_view(claim.label));
+  }
+  ++row.waiting;
+}
+
+Waiting LockTable::waiting_for(const Row& row, const Claim& claim, bool queued, BootTime now) {
+  Waiting waiting{.look_at = now + kLookAgain};
+  std::int64_t place = INT64_MAX;
+  if (queued) {
+    auto mine = sql_->waiter_of_claim.run(claim.id.bytes());
+    if (mine.next()) place = mine.number(0);
+  }
+  {
+    auto before = sql_->waiters_before.run(row.id, place);
+    before.next();
+    waiting.busy.rank = static_cast<std::uint64_t>(before.number(0));
+  }
+  const ProcessId me = liveness_.mine().id;
+  std::vector<ProcessId> ahead;
+  {
+    auto before = sql_->process_before.run(row.id, place, me);
+    if (before.next()) ahead.push_back(before.number(0));
+  }
+  // Whoever waits behind another process watches that one: it takes over, or dies and tells.
+  const bool watch_holders = ahead.empty();
+  std::int64_t soonest = INT64_MAX;
+  const auto see_holder = [&](ProcessId process, std::int64_t token, std::int64_t expires,
+                              const std::optional<std::string>& label) {
+    soonest = std::min(soonest, expires);
+    waiting.busy.token = static_cast<std::uint64_t>(token);
+    waiting.busy.holder = label ? *label : process_label(process);
+    if (watch_holders) ahead.push_back(process);
+  };
+  if (row.owner) {
+    see_holder(row.process, row.token, row.expires, row.label);
+  } else {
+    auto holder = sql_->holders.run(row.id);
+    while (holder.next()) {
+      see_holder(holder.number(2), holder.number(1), holder.number(4), text_at(holder, 5));
+    }
+  }
+  if (soonest != INT64_MAX) {
+    waiting.busy.expires_in = Duration(std::max<std::int64_t>(soonest - to_row(now), 0));
+    const auto turn = static_cast<Duration::rep>(waiting.busy.rank);
+    waiting.look_at = std::min(waiting.look_at, moment_from(soonest) + turn * kStagger);
+  }
+  std::sort(ahead.begin(), ahead.end());
+  ahead.erase(std::unique(ahead.begin(), ahead.end()), ahead.end());
+  for (const ProcessId process : ahead) {
+    if (process != 0 && process != me) waiting.ahead.push_back(process_info(process));
+  }
+  return waiting;
+}
+
+// ---- Serving the queue -------------------------------------------------------------------------
+
+std::optional<Grant> LockTable::serve(Row& row, const ClaimId* self, BootTime now) {
+  std::optional<Grant> mine;
+  bool granted_together = false;
+  while (row.waiting > 0) {
+    const std::optional<Queued> next = head(row);
+    if (!next) {  // The count is only a hint for the fast path; the rows decide.
+      row.waiting = 0;
+      break;
+    }
+    const bool is_self = self && next->claim == *self;
+    const bool dead = !is_self && gone(next->process);
+    if (!dead && !admits(row.holders(), next->mode, next->permits)) break;
+    sql_->remove_waiter.run(next->seq).finish();
+    --row.waiting;
+    if (dead) continue;
+    const Duration ttl = is_self ? next->ttl : std::min(next->ttl, kProvisionalTtl);
+    const Grant given = grant(row, *next, ttl, now);
+    granted_together = granted_together || next->mode != Mode::exclusive;
+    if (is_self) {
+      mine = given;
+    } else {
+      wakes_.push_back({next->process, next->claim, given});
+    }
+  }
+  // One of several holders is new: the first in line must learn whom to watch.
+  if (granted_together && row.waiting > 0) {
+    const std::optional<Queued> next = head(row);
+    if (next && !(self && next->claim == *self)) {
+      wakes_.push_back({next->process, next->claim, std::nullopt});
+    }
+  }
+  return mine;
+}
+
+std::optional<LockTable::Queued> LockTable::head(const Row& row) {
+  auto first = sql_->head.run(row.id);
+  if (!first.next()) return std::nullopt;
+  return Queued{.seq = first.number(0),
+                .claim = claim_from(first.bytes(1)),
+                .mode = mode_from(first.number(2)),
+                .permits = static_cast<std::uint32_t>(first.number(3)),
+                .ttl = Duration(first.number(4)),
+                .process = first.number(5),
+                .outlives = first.number(6) != 0,
+                .label = text_at(first, 7)};
+}
+
+Grant LockTable::grant(Row& row, const Queued& winner, Duration ttl, BootTime now) {
+  ++row.token;
+  const ProcessId process = winner.outlives ? 0 : winner.process;
+  if (winner.mode == Mode::exclusive) {
+    row.owner = winner.claim;
+    row.process = process;
+    row.since = to_row(now);
+    row.expires = to_row(now + ttl);
+    row.label = winner.label;
+  } else {
+    const auto add = [&](const auto& label) {
+      sql_->add_holder
+          .run(row.id, winner.claim.bytes(), row.token, process, to_row(now), to_row(now + ttl),
+               label)
+          .finish();
+    };
+    if (winner.label) {
+      add(std::string_view(*winner.label));
+    } else {
+      add(nullptr);
+    }
+    ++row.sharing;
+    row.sharing_mode = winner.mode;
+    if (winner.mode == Mode::permit) row.permits = winner.permits;
+  }
+  return Grant{Token(static_cast<std::uint64_t>(row.token)), now, ttl};
+}
+
+// ---- Who is gone -------------------------------------------------------------------------------
+
+void LockTable::drop_ended(Row& row, BootTime now) {
+  if (row.owner && ended(row.expires, row.process, now)) row.owner.reset();
+  if (row.sharing == 0) return;
+  std::vector<ClaimId> over;
+  {
+    auto holder = sql_->holders.run(row.id);
+    while (holder.next()) {
+      if (ended(holder.number(4), holder.number(2), now)) over.push_back(claim_from(holder.bytes(0)));
+    }
+  }
+  for (const ClaimId& claim : over) remove_holder(row, claim);
+}
+
+bool LockTable::ended(std::int64_t expires, ProcessId process, BootTime now) {
+  return expires <= to_row(now) || gone(process);
+}
+
+bool LockTable::gone(ProcessId process) {
+  if (process == 0 || process == liveness_.mine().id) return false;
+  const ProcessInfo info = process_info(process);
+  // A row is removed only when its process is gone.
+  return info.mark.id == 0 || !liveness_.may_live(info.mark);
+}
+
+ProcessInfo LockTable::process_info(ProcessId process) {
+  auto row = sql_->process.run(process);
+  if (!row.next()) return {};
+  return ProcessInfo{.mark = {process, row.number(0), row.number(1)},
+                     .pid = row.number(2),
+                     .started = row.number(3),
+                     .pid_space = row.number(4)};
+}
+
+std::string LockTable::process_label(ProcessId process) {
+  if (process == 0) return "a detached handle";
+  auto row = sql_->process.run(process);
+  return row.next() ? std::string(row.bytes(5)) : "a process that has ended";
+}
+
+void LockTable::register_process() {
+  if (registered_) return;
+  const ProcessIdentity identity = this_process();
+  const ProcessMark& mark = liveness_.mine();
+  sql_->add_process
+      .run(mark.id, mark.device, mark.inode, identity.pid, identity.started, identity.pid_space,
+           std::string_view(label_))
+      .finish();
+  registered_ = true;
+  // Whoever was killed left its row behind.
+  std::vector<ProcessId> dead;
+  {
+    auto all = sql_->processes.run();
+    while (all.next()) {
+      const ProcessMark other{all.number(0), all.number(1), all.number(2)};
+      if (!liveness_.may_live(other)) dead.push_back(other.id);
+    }
+  }
+  for (const ProcessId process : dead) sql_->remove_process.run(process).finish();
+}
+
+void LockTable::forget_process() {
+  if (registered_) sql_->remove_process.run(liveness_.mine().id).finish();
+  registered_ = false;
+}
+
+// ---- Giving back -------------------------------------------------------------------------------
+
+bool LockTable::release(const Claim& claim, BootTime now) {
+  if (claim.mode == Mode::exclusive &&
+      sql_->free_held.run(claim.name.bytes(), claim.id.bytes()).finish() == 1) {
+    return true;
+  }
+  return release_in_turn(claim, now);
+}
+
+bool LockTable::release_in_turn(const Claim& claim, BootTime now) {
+  sqlite::Transaction transaction(database_);
+  std::optional<Row> row = find(claim.name);
+  if (!row) return false;
+  bool held = true;
+  if (row->owner == claim.id) {
+    row->owner.reset();
+  } else if (!remove_holder(*row, claim.id)) {
+    held = false;
+    if (!remove_waiter(*row, claim.id)) return false;
+  }
+  drop_ended(*row, now);
+  serve(*row, nullptr, now);
+  save(*row);
+  transaction.commit();
+  return held;
+}
+
+bool LockTable::remove_holder(Row& row, const ClaimId& id) {
+  if (row.sharing == 0) return false;
+  if (sql_->remove_holder.run(row.id, id.bytes()).finish() == 0) return false;
+  --row.sharing;
+  return true;
+}
+
+bool LockTable::remove_waiter(Row& row, const ClaimId& id) {
+  std::int64_t seq = 0;
+  {
+    auto mine = sql_->waiter_of_claim.run(id.bytes());
+    if (!mine.next()) return false;
+    seq = mine.number(0);
+  }
+  sql_->remove_waiter.run(seq).finish();
+  --row.waiting;
+  // Whoever stood behind us was watching us.
+  auto next = sql_->next_waiter.run(row.id, seq);
+  if (next.next()) wakes_.push_back({next.number(0), claim_from(next.bytes(1)), std::nullopt});
+  return true;
+}
+
+// ---- Keeping -----------------------------------------------------------------------------------
+
+std::vector<bool> LockTable::renew(std::span<const Hold> holds, BootTime now) {
+  std::vector<bool> renewed;
+  renewed.reserve(holds.size());
+  std::optional<sqlite::Transaction> transaction;
+  if (holds.size() > 1) transaction.emplace(database_);
+  for (const Hold& hold : holds) {
+    const Claim& claim = hold.claim;
+    sqlite::Statement& statement =
+        claim.mode == Mode::exclusive ? sql_->renew_owner : sql_->renew_holder;
+    renewed.push_back(statement
+                          .run(claim.name.bytes(), claim.id.bytes(), to_row(now + claim.ttl),
+                               to_row(now))
+                          .finish() == 1);
+  }
+  if (transaction) transaction->commit();
+  return renewed;
+}
+
+bool LockTable::detach(const Hold& hold) {
+  const Claim& claim = hold.claim;
+  sqlite::Statement& statement =
+      claim.mode == Mode::exclusive ? sql_->detach_owner : sql_->detach_holder;
+  return statement.run(claim.name.bytes(), claim.id.bytes()).finish() == 1;
+}
+
+bool LockTable::evict(const Name& name, Token token, BootTime now) {
+  sqlite::Transaction transaction(database_);
+  std::optional<Row> row = find(name);
+  if (!row) return false;
+  const auto wanted = static_cast<std::int64_t>(token.value());
+  drop_ended(*row, now);
+  if (row->owner && row->token == wanted) {
+    row->owner.reset();
+  } else {
+    std::optional<ClaimId> victim;
+    {
+      auto holder = sql_->holders.run(row->id);
+      while (holder.next()) {
+        if (holder.number(1) == wanted) victim = claim_from(holder.bytes(0));
+      }
+    }
+    if (!victim || !remove_holder(*row, *victim)) return false;
+  }
+  serve(*row, nullptr, now);
+  save(*row);
+  transaction.commit();
+  return true;
+}
+
+// ---- Rows --------------------------------------------------------------------------------------
+
+std::optional<LockTable::Row> LockTable::find(const Name& name) {
+  auto found = sql_->find.run(name.bytes());
+  if (!found.next()) return std::nullopt;
+  Row row{.id = found.number(0), .name = name, .token = found.number(1)};
+  if (!found.null(2)) {
+    row.owner = claim_from(found.bytes(2));
+    row.process = found.number(3);
+    row.since = found.number(4);
+    row.expires = found.number(5);
+    row.label = text_at(found, 6);
+  }
+  row.waiting = found.number(7);
+  row.sharing = static_cast<std::uint32_t>(found.number(8));
+  row.sharing_mode = mode_from(found.number(9));
+  row.permits = static_cast<std::uint32_t>(found.number(10));
+  return row;
+}
+
+LockTable::Row LockTable::load(const Name& name) {
+  if (std::optional<Row> row = find(name)) return *row;
+  auto made = sql_->insert.run(name.bytes());
+  made.next();
+  Row row{.id = made.number(0), .name = name, .token = made.number(1)};
+  made.finish();
+  return row;
+}
+
+void LockTable::save(const Row& row) {
+  const auto store = [&](const auto& owner, const auto& label) {
+    sql_->save
+        .run(row.id, row.token, owner, row.process, row.since, row.expires, label, row.waiting,
+             std::int64_t(row.sharing), to_row(row.sharing_mode), std::int64_t(row.permits))
+        .finish();
+  };
+  if (!row.owner) {
+    store(nullptr, nullptr);
+  } else if (!row.label) {
+    store(row.owner->bytes(), nullptr);
+  } else {
+    store(row.owner->bytes(), std::string_view(*row.label));
+  }
+}
+
+// ---- Looking -----------------------------------------------------------------------------------
+
+LockInfo LockTable::describe(const Row& row, BootTime now) {
+  LockInfo info{.name = row.name,
+                .last_token = Token(static_cast<std::uint64_t>(row.token)),
+                .permits = row.sharing_mode == Mode::permit ? row.permits : 0};
+  const auto add_holder = [&](const ClaimId& id, Mode mode, std::int64_t token, ProcessId process,
+                              std::int64_t since, std::int64_t expires,
+                              const std::optional<std::string>& label) {
+    if (ended(expires, process, now)) return;
+    info.holders.push_back({.id = id,
+                            .mode = mode,
+                            .token = Token(static_cast<std::uint64_t>(token)),
+                            .label = label ? *label : process_label(process),
+                            .held_for = now - moment_from(since),
+                            .expires_in = moment_from(expires) - now});
+  };
+  if (row.owner) {
+    add_holder(*row.owner, Mode::exclusive, row.token, row.process, row.since, row.expires,
+               row.label);
+  }
+  auto holder = sql_->holders.run(row.id);
+  while (holder.next()) {
+    add_holder(claim_from(holder.bytes(0)), row.sharing_mode, holder.number(1), holder.number(2),
+               holder.number(3), holder.number(4), text_at(holder, 5));
+  }
+  auto waiter = sql_->line.run(row.id);
+  while (waiter.next()) {
+    const ProcessId process = waiter.number(2);
+    if (gone(process)) continue;
+    const std::optional<std::string> label = text_at(waiter, 4);
+    info.waiters.push_back({.id = claim_from(waiter.bytes(0)),
+                            .mode = mode_from(waiter.number(1)),
+                            .label = label ? *label : process_label(process),
+                            .waited_for = now - moment_from(waiter.number(3))});
+  }
+  return info;
+}
+
+LockInfo LockTable::inspect(const Name& name, BootTime now) {
+  const std::optional<Row> row = find(name);
+  return row ? describe(*row, now) : LockInfo{.name = name};
+}
+
+std::vector<LockInfo> LockTable::list(const std::string& prefix, BootTime now) {
+  std::vector<std::string> names;
+  {
+    auto found = sql_->names.run(std::string_view(prefix));
+    while (found.next()) {
+      const std::string_view name = found.bytes(0);
+      if (!name.starts_with(prefix)) break;
+      names.emplace_back(name);
+    }
+  }
+  std::vector<LockInfo> all;
+  for (const std::string& name : names) {
+    LockInfo info = inspect(name, now);
+    if (!info.holders.empty() || !info.waiters.empty()) all.push_back(std::move(info));
+  }
+  return all;
+}
+
+}  // namespace holdfast::internal

@@ -1,0 +1,110 @@
+// LockTable: the locks as rows, and every change to them as one transaction. Synchronous; throws
+// sqlite::Error. It decides who holds; telling the winners is the engine's business.
+//
+// An uncontended acquire is one UPDATE, and so is its release. Everything else goes the long way:
+// load the row, drop who is dead or expired, serve the queue, and write back.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "engines/sqlite/liveness.h"
+#include "engines/table/admission.h"
+#include "holdfast/engine.h"
+#include "wire/sqlite.h"
+
+namespace holdfast::internal {
+
+// Somebody to tell, after the commit.
+struct Wake {
+  ProcessId process = 0;
+  ClaimId claim;
+  std::optional<Grant> grant;  // none: it should look again
+};
+
+// How a process can be watched for its death.
+struct ProcessInfo {
+  ProcessMark mark;
+  std::int64_t pid = 0;
+  std::int64_t started = 0;    // the kernel's start time of the process
+  std::int64_t pid_space = 0;  // the pid namespace in which `pid` means something
+};
+
+// The claim is in the queue (or, without one, was refused): what is in its way.
+struct Waiting {
+  Busy busy;
+  std::vector<ProcessInfo> ahead;  // look again when one of these dies
+  BootTime look_at;                // and then at the latest
+};
+
+using Answer = std::variant<Grant, Waiting, Failure>;
+
+class LockTable {
+ public:
+  LockTable(sqlite::Database& database, const Liveness& liveness, std::string label);
+  ~LockTable();
+
+  // A grant that is handed to a waiter holds this long until the winner renews it: a winner that
+  // is stopped or gone does not keep the others waiting for its whole ttl.
+  static constexpr Duration kProvisionalTtl = std::chrono::seconds(1);
+
+  Answer acquire(const Claim& claim, bool queue, BootTime now);
+  // True if it held.
+  bool release(const Claim& claim, BootTime now);
+  // False where the hold is gone.
+  std::vector<bool> renew(std::span<const Hold> holds, BootTime now);
+  bool detach(const Hold& hold);
+  bool evict(const Name& name, Token token, BootTime now);
+  std::vector<LockInfo> list(const std::string& prefix, BootTime now);
+  LockInfo inspect(const Name& name, BootTime now);
+
+  // Whom to tell of what the last call changed.
+  std::vector<Wake> take_wakes() { return std::exchange(wakes_, {}); }
+
+  // Removes this client's row; its claims must be released before.
+  void forget_process();
+
+ private:
+  struct Row;
+  struct Queued;
+  struct Statements;
+
+  std::optional<Grant> acquire_at_once(const Claim& claim, BootTime now);
+  Answer acquire_in_turn(const Claim& claim, bool queue, BootTime now);
+  bool release_in_turn(const Claim& claim, BootTime now);
+  void register_process();
+
+  std::optional<Row> find(const Name& name);
+  Row load(const Name& name);
+  void save(const Row& row);
+  void drop_ended(Row& row, BootTime now);
+  bool ended(std::int64_t expires, ProcessId process, BootTime now);
+  bool gone(ProcessId process);
+  ProcessInfo process_info(ProcessId process);
+  std::string process_label(ProcessId process);
+
+  // Grants to the queue's head while it can be; drops dead waiters. `self` is granted its whole
+  // ttl and not told.
+  std::optional<Grant> serve(Row& row, const ClaimId* self, BootTime now);
+  std::optional<Queued> head(const Row& row);
+  Grant grant(Row& row, const Queued& winner, Duration ttl, BootTime now);
+  std::optional<Grant> repeated(Row& row, const Claim& claim, BootTime now);
+  bool remove_holder(Row& row, const ClaimId& id);
+  bool remove_waiter(Row& row, const ClaimId& id);
+  void enqueue(Row& row, const Claim& claim, BootTime now);
+  Waiting waiting_for(const Row& row, const Claim& claim, bool queued, BootTime now);
+  LockInfo describe(const Row& row, BootTime now);
+
+  sqlite::Database& database_;
+  const Liveness& liveness_;
+  std::string label_;
+  bool registered_ = false;
+  std::vector<Wake> wakes_;
+  std::unique_ptr<Statements> sql_;
+};
+
+}  // namespace holdfast::internal

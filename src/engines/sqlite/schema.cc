@@ -1,0 +1,180 @@
+#include "engines/sqlite/schema.h"
+
+#include <linux/magic.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <fstream>
+
+namespace holdfast::internal {
+
+namespace {
+
+// lock: one row per name that was ever locked; it stays, because it keeps the last token. An
+// exclusive holder is in the row itself (owner …), so that an uncontended acquire and release are
+// one UPDATE each; shared and permit holders are in `holder`. Times are nanoseconds on
+// CLOCK_BOOTTIME.
+constexpr const char* kCreate = R"sql(
+CREATE TABLE meta(
+  one INTEGER PRIMARY KEY CHECK(one = 1),
+  boot TEXT NOT NULL,
+  token_floor INTEGER NOT NULL);
+CREATE TABLE process(
+  id INTEGER PRIMARY KEY,
+  device INTEGER NOT NULL, inode INTEGER NOT NULL,
+  pid INTEGER NOT NULL, started INTEGER NOT NULL, pid_space INTEGER NOT NULL,
+  label BLOB NOT NULL);
+CREATE TABLE lock(
+  id INTEGER PRIMARY KEY,
+  name BLOB NOT NULL UNIQUE,
+  token INTEGER NOT NULL,
+  owner BLOB, process INTEGER, since INTEGER, expires INTEGER, label BLOB,
+  waiting INTEGER NOT NULL DEFAULT 0,
+  sharing INTEGER NOT NULL DEFAULT 0,
+  sharing_mode INTEGER NOT NULL DEFAULT 0,
+  permits INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE holder(
+  lock INTEGER NOT NULL, claim BLOB NOT NULL,
+  token INTEGER NOT NULL, process INTEGER NOT NULL,
+  since INTEGER NOT NULL, expires INTEGER NOT NULL, label BLOB,
+  PRIMARY KEY(lock, claim)) WITHOUT ROWID;
+CREATE TABLE waiter(
+  seq INTEGER PRIMARY KEY AUTOINCREMENT,
+  lock INTEGER NOT NULL, claim BLOB NOT NULL UNIQUE,
+  mode INTEGER NOT NULL, permits INTEGER NOT NULL, ttl INTEGER NOT NULL,
+  process INTEGER NOT NULL, outlives INTEGER NOT NULL, since INTEGER NOT NULL, label BLOB);
+CREATE INDEX waiter_line ON waiter(lock, seq);
+INSERT INTO meta VALUES(1, '', 0);
+PRAGMA user_version = 1;
+)sql";
+
+constexpr std::int64_t kSchemaVersion = 1;
+
+// More than anybody grants between two checkpoints, which are what a power cut can undo.
+constexpr const char* kReboot = R"sql(
+DELETE FROM process;
+DELETE FROM holder;
+DELETE FROM waiter;
+UPDATE lock SET owner = NULL, waiting = 0, sharing = 0, permits = 0, token = token + 1000000000;
+UPDATE meta SET token_floor = token_floor + 1000000000;
+)sql";
+
+std::string boot_id() {
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string id;
+  std::getline(file, id);
+  return id;
+}
+
+std::int64_t number(sqlite::Database& database, const char* sql) {
+  sqlite::Statement statement(database, sql);
+  auto row = statement.run();
+  return row.next() ? row.number(0) : 0;
+}
+
+std::string stored_boot(sqlite::Database& database) {
+  sqlite::Statement statement(database, "SELECT CAST(boot AS BLOB) FROM meta");
+  auto row = statement.run();
+  return row.next() ? std::string(row.bytes(0)) : std::string();
+}
+
+void check_version(std::int64_t version) {
+  if (version > kSchemaVersion) {
+    throw sqlite::Error(1, "its schema version is " + std::to_string(version) +
+                               ", made by a newer Holdfast");
+  }
+}
+
+const char* network_file_system(long type) {
+  switch (static_cast<unsigned long>(type) & 0xFFFFFFFFUL) {
+    case NFS_SUPER_MAGIC: return "NFS";
+    case SMB_SUPER_MAGIC: return "SMB";
+    case 0xFF534D42UL: return "CIFS";
+    case 0xFE534D42UL: return "SMB2";
+    case AFS_SUPER_MAGIC: return "AFS";
+    case CODA_SUPER_MAGIC: return "Coda";
+    case V9FS_MAGIC: return "9P";
+    case 0x00C36400UL: return "Ceph";
+    case FUSE_SUPER_MAGIC: return "FUSE";
+    case 0x01161970UL: return "GFS2";
+    case 0x7461636FUL: return "OCFS2";
+    case 0x0BD00BD0UL: return "Lustre";
+    case 0x47504653UL: return "GPFS";
+    default: return nullptr;
+  }
+}
+
+}  // namespace
+
+Result<StoreOptions> store_options(const Url& url) {
+  const auto invalid = [](const std::string& why) {
+    return Failure(Code::invalid_argument,
+                   why + "; write sqlite:///absolute/path or sqlite:relative/path");
+  };
+  if (!url.hosts.empty() || !url.user.empty()) return invalid("a sqlite URL names a file, no host");
+  if (url.path.empty() || url.path.ends_with('/')) return invalid("the sqlite URL names no file");
+  if (url.path.find('\0') != std::string::npos) return invalid("the path contains a NUL byte");
+  StoreOptions options{.path = url.path};
+  for (const auto& [key, value] : url.query) {
+    if (key == "sync" && (value == "full" || value == "normal")) {
+      options.sync_every_commit = value == "full";
+    } else {
+      return invalid("unknown option '" + key + "=" + value + "'; there is sync=normal|full");
+    }
+  }
+  return options;
+}
+
+Result<void> prepare_file(const std::filesystem::path& path) {
+  const auto unusable = [&](const std::string& why) {
+    return Failure(Code::misconfigured, "the lock database " + path.string() + ": " + why);
+  };
+  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  struct statfs file_system {};
+  if (statfs(folder.c_str(), &file_system) != 0) {
+    return unusable("its directory cannot be used (" + std::string(std::strerror(errno)) +
+                    "); create it first");
+  }
+  if (const char* kind = network_file_system(file_system.f_type)) {
+    return unusable(std::string("it is on a network file system (") + kind +
+                    "), where file locks cannot be trusted; put it on a local disk, or use a "
+                    "server engine");
+  }
+  // mknod and stat, never open and close: closing any descriptor of the file would free the locks
+  // that SQLite holds on it for another client of this process.
+  if (mknod(path.c_str(), S_IFREG | 0600, 0) != 0 && errno != EEXIST) {
+    return unusable("cannot be created (" + std::string(std::strerror(errno)) +
+                    "); check the permissions of its directory");
+  }
+  struct stat file {};
+  if (stat(path.c_str(), &file) != 0 || access(path.c_str(), R_OK | W_OK) != 0) {
+    return unusable("cannot be opened for writing (" + std::string(std::strerror(errno)) +
+                    "); check the permissions of the file and of its directory");
+  }
+  if (!S_ISREG(file.st_mode)) return unusable("it is not a regular file");
+  return {};
+}
+
+void prepare_tables(sqlite::Database& database, const StoreOptions& options) {
+  const std::string boot = boot_id();
+  const std::int64_t version = number(database, "PRAGMA user_version");
+  check_version(version);
+  if (version != kSchemaVersion || stored_boot(database) != boot) {
+    // What is decided here must survive a power cut, whatever the caller chose.
+    database.execute("PRAGMA journal_mode = WAL");
+    database.execute("PRAGMA synchronous = FULL");
+    sqlite::Transaction transaction(database);
+    if (number(database, "PRAGMA user_version") == 0) database.execute(kCreate);
+    if (const std::string before = stored_boot(database); before != boot) {
+      if (!before.empty()) database.execute(kReboot);
+      sqlite::Statement(database, "UPDATE meta SET boot = CAST(?1 AS TEXT)").run(boot).finish();
+    }
+    transaction.commit();
+  }
+  database.execute(options.sync_every_commit ? "PRAGMA synchronous = FULL"
+                                             : "PRAGMA synchronous = NORMAL");
+}
+
+}  // namespace holdfast::internal

@@ -1,0 +1,327 @@
+#include "engines/sqlite/sqlite_engine.h"
+
+#include <algorithm>
+#include <system_error>
+#include <unordered_map>
+
+#include "base/pause.h"
+#include "base/text.h"
+#include "engines/sqlite/death_watch.h"
+#include "engines/sqlite/liveness.h"
+#include "engines/sqlite/lock_table.h"
+#include "engines/sqlite/schema.h"
+#include "engines/sqlite/wake_socket.h"
+
+namespace holdfast::internal {
+
+namespace {
+
+Failure cancelled() { return Failure(Code::cancelled, "cancelled by the caller"); }
+
+class SqliteEngine final : public Engine {
+ public:
+  SqliteEngine(const StoreOptions& store, Runtime& runtime, const ClientOptions& options)
+      : Engine(runtime),
+        path_(store.path),
+        guarantees_(sqlite_guarantees()),
+        database_(store.path),
+        liveness_(store.path, runtime),
+        table_((prepare_tables(database_, store), database_), liveness_, options.label),
+        sockets_(store.path, runtime, liveness_.mine().id),
+        deaths_(runtime),
+        resends_(runtime) {}
+
+  const Guarantees& guarantees() const override { return guarantees_; }
+  int liveness_descriptor() const override { return liveness_.descriptor(); }
+
+  Task<Result<Grant>> acquire(const Claim& claim, const Wait& wait) override;
+  Task<std::vector<Result<Grant>>> renew(std::span<const Hold> holds, Deadline deadline) override;
+  Task<Result<bool>> release(const Claim& claim, Deadline deadline) override;
+  Task<Result<void>> detach(const Hold& hold, Deadline deadline) override;
+  Task<Result<std::vector<LockInfo>>> list(const std::string& prefix, Deadline deadline) override;
+  Task<Result<LockInfo>> inspect(const Name& name, Deadline deadline) override;
+  Task<Result<void>> evict(const Name& name, Token token, Deadline deadline) override;
+  Task<void> close() override;
+
+ private:
+  // A claim of this client that stands in the queue.
+  struct Waiter {
+    Waiter(SqliteEngine& the_engine, const ClaimId& the_id)
+        : engine(the_engine), id(the_id), told(the_engine.runtime()) {
+      engine.waiters_.emplace(id, this);
+    }
+    ~Waiter() { engine.waiters_.erase(id); }
+
+    SqliteEngine& engine;
+    ClaimId id;
+    Event told;
+    std::optional<Grant> grant;
+  };
+
+  // Runs one transaction and tells whoever it concerns. While another process is writing it
+  // waits, without blocking the loop, until the deadline. F: () -> T.
+  template <class F>
+  auto transact(F work, Deadline deadline, std::stop_token stop = {})
+      -> Task<Result<decltype(work())>>;
+  template <class F>
+  auto attempt(F& work) -> std::optional<Result<decltype(work())>>;
+
+  Task<Result<Grant>> wait_in_line(const Claim& claim, const Wait& wait, Waiting waiting);
+  Task<Result<Grant>> leave(const Claim& claim, Failure why);
+  std::optional<Failure> listen();
+  void tell(std::vector<Wake> wakes);
+  void on_message(const WakeMessage& message);
+  Task<void> resend(ProcessId to, WakeMessage message);
+  Deadline soon() const { return Deadline::at(runtime().now() + std::chrono::seconds(5)); }
+
+  std::filesystem::path path_;
+  Guarantees guarantees_;
+  sqlite::Database database_;
+  Liveness liveness_;
+  LockTable table_;
+  WakeSocket sockets_;
+  DeathWatch deaths_;
+  std::unordered_map<ClaimId, Waiter*> waiters_;
+  TaskGroup resends_;
+};
+
+// ---- Transactions ------------------------------------------------------------------------------
+
+template <class F>
+auto SqliteEngine::attempt(F& work) -> std::optional<Result<decltype(work())>> {
+  try {
+    auto outcome = work();
+    tell(table_.take_wakes());
+    return Result<decltype(work())>(std::move(outcome));
+  } catch (const sqlite::Error& error) {
+    table_.take_wakes();  // What was rolled back concerns nobody.
+    if (error.busy()) return std::nullopt;
+    return Result<decltype(work())>(error.failure(path_));
+  }
+}
+
+template <class F>
+auto SqliteEngine::transact(F work, Deadline deadline, std::stop_token stop)
+    -> Task<Result<decltype(work())>> {
+  constexpr Duration kPause = std::chrono::milliseconds(1);
+  for (;;) {
+    auto outcome = attempt(work);
+    if (outcome) co_return std::move(*outcome);
+    if (deadline.passed(runtime().now())) {
+      co_return Failure(Code::unreachable,
+                        "the lock database " + path_.string() +
+                            " is being written by another process all the time; look for one "
+                            "that is stopped");
+    }
+    const BootTime again = runtime().now() + runtime().jitter(kPause, 0.5);
+    if (co_await sleep_until(runtime(), again, stop) == Woken::cancelled) co_return cancelled();
+  }
+}
+
+// ---- Acquiring ---------------------------------------------------------------------------------
+
+Task<Result<Grant>> SqliteEngine::acquire(const Claim& claim, const Wait& wait) {
+  const auto ask = [&] { return table_.acquire(claim, wait.queue, runtime().now()); };
+  // A try must answer; a wait need not answer before its deadline.
+  const Deadline answer_by = wait.queue ? wait.deadline : wait.deadline.sooner(soon().moment());
+  Result<Answer> answer = co_await transact(ask, answer_by, wait.stop);
+  if (!answer) co_return answer.failure();
+  if (const Grant* grant = std::get_if<Grant>(&*answer)) co_return *grant;
+  if (const Failure* failure = std::get_if<Failure>(&*answer)) co_return *failure;
+  Waiting& waiting = std::get<Waiting>(*answer);
+  if (!wait.queue) co_return Failure::busy(std::move(waiting.busy));
+  co_return co_await wait_in_line(claim, wait, std::move(waiting));
+}
+
+Task<Result<Grant>> SqliteEngine::wait_in_line(const Claim& claim, const Wait& wait,
+                                               Waiting waiting) {
+  constexpr Duration kShortestPoll = std::chrono::milliseconds(2);
+  constexpr Duration kLongestPoll = std::chrono::milliseconds(50);
+  if (const std::optional<Failure> deaf = listen()) co_return co_await leave(claim, *deaf);
+  Waiter self(*this, claim.id);
+  Duration poll = kShortestPoll;
+  for (;;) {
+    const DeathWatch::Watching watching = deaths_.watch(waiting.ahead, self.told);
+    BootTime look_at = waiting.look_at;
+    if (watching.must_poll()) {
+      look_at = std::min(look_at, runtime().now() + poll);
+      poll = std::min(poll * 2, kLongestPoll);
+    }
+    const Woken woken = co_await self.told.wait(wait.deadline.sooner(look_at), wait.stop);
+    self.told.reset();
+    if (self.grant) {
+      // A grant that is over by now was taken from us while we slept; then we ask again.
+      if (runtime().now() < self.grant->counted_from + self.grant->ttl) co_return *self.grant;
+      self.grant.reset();
+    }
+    if (woken == Woken::cancelled) co_return co_await leave(claim, cancelled());
+    if (wait.deadline.passed(runtime().now())) {
+      co_return co_await leave(claim, Failure::busy(std::move(waiting.busy)));
+    }
+    const auto look = [&] { return table_.acquire(claim, true, runtime().now()); };
+    Result<Answer> answer = co_await transact(look, wait.deadline, wait.stop);
+    if (!answer) co_return co_await leave(claim, answer.failure());
+    if (const Grant* grant = std::get_if<Grant>(&*answer)) co_return *grant;
+    if (const Failure* failure = std::get_if<Failure>(&*answer)) {
+      co_return co_await leave(claim, *failure);
+    }
+    waiting = std::move(std::get<Waiting>(*answer));
+  }
+}
+
+Task<Result<Grant>> SqliteEngine::leave(const Claim& claim, Failure why) {
+  // Also ends a hold that was granted this very moment.
+  const auto end = [&] { return table_.release(claim, runtime().now()); };
+  const Result<bool> left = co_await transact(end, soon());
+  if (left) co_return why;
+  co_return Failure(Code::unknown, why.message() + "; and the claim could not be taken back: " +
+                                       left.message());
+}
+
+// ---- Telling -----------------------------------------------------------------------------------
+
+std::optional<Failure> SqliteEngine::listen() {
+  try {
+    sockets_.listen([this](const WakeMessage& message) { on_message(message); });
+    return std::nullopt;
+  } catch (const std::system_error& error) {
+    return Failure(Code::misconfigured, std::string("waiters cannot be woken: ") + error.what());
+  }
+}
+
+void SqliteEngine::tell(std::vector<Wake> wakes) {
+  for (const Wake& wake : wakes) {
+    const WakeMessage message{wake.claim, wake.grant};
+    if (wake.process == liveness_.mine().id) {
+      on_message(message);
+      continue;
+    }
+    try {
+      if (!sockets_.send(wake.process, message)) resends_.spawn(resend(wake.process, message));
+    } catch (const std::system_error&) {
+      // No descriptor or no directory: the waiter looks for itself, a second later.
+    }
+  }
+}
+
+Task<void> SqliteEngine::resend(ProcessId to, WakeMessage message) {
+  constexpr int kTries = 20;
+  for (int tries = 0; tries < kTries; ++tries) {
+    const BootTime again = runtime().now() + runtime().jitter(std::chrono::milliseconds(5));
+    if (co_await sleep_until(runtime(), again, resends_.stop_token()) == Woken::cancelled) break;
+    if (sockets_.send(to, message)) break;
+  }
+}
+
+void SqliteEngine::on_message(const WakeMessage& message) {
+  const auto place = waiters_.find(message.claim);
+  if (place == waiters_.end()) return;  // It has left; its release ends the grant.
+  if (message.grant) place->second->grant = message.grant;
+  place->second->told.set();
+}
+
+// ---- The rest ----------------------------------------------------------------------------------
+
+Task<std::vector<Result<Grant>>> SqliteEngine::renew(std::span<const Hold> holds,
+                                                     Deadline deadline) {
+  BootTime counted_from;
+  const auto work = [&] {
+    counted_from = runtime().now();
+    return table_.renew(holds, counted_from);
+  };
+  const Result<std::vector<bool>> renewed = co_await transact(work, deadline);
+  std::vector<Result<Grant>> outcomes;
+  outcomes.reserve(holds.size());
+  for (std::size_t i = 0; i < holds.size(); ++i) {
+    if (!renewed) {
+      outcomes.emplace_back(renewed.failure());
+    } else if ((*renewed)[i]) {
+      outcomes.emplace_back(Grant{holds[i].token, counted_from, holds[i].claim.ttl});
+    } else {
+      outcomes.emplace_back(
+          Failure(Code::not_held, "the lock '" + holds[i].claim.name.display() +
+                                      "' is not held by this claim any more: it expired, was "
+                                      "released, or was taken away"));
+    }
+  }
+  co_return outcomes;
+}
+
+Task<Result<bool>> SqliteEngine::release(const Claim& claim, Deadline deadline) {
+  const auto work = [&] { return table_.release(claim, runtime().now()); };
+  co_return co_await transact(work, deadline);
+}
+
+Task<Result<void>> SqliteEngine::detach(const Hold& hold, Deadline deadline) {
+  const auto work = [&] { return table_.detach(hold); };
+  const Result<bool> detached = co_await transact(work, deadline);
+  if (!detached) co_return detached.failure();
+  if (!*detached) co_return Failure(Code::not_held, "it is not held by this claim any more");
+  co_return Result<void>();
+}
+
+Task<Result<std::vector<LockInfo>>> SqliteEngine::list(const std::string& prefix,
+                                                       Deadline deadline) {
+  const auto work = [&] { return table_.list(prefix, runtime().now()); };
+  co_return co_await transact(work, deadline);
+}
+
+Task<Result<LockInfo>> SqliteEngine::inspect(const Name& name, Deadline deadline) {
+  const auto work = [&] { return table_.inspect(name, runtime().now()); };
+  co_return co_await transact(work, deadline);
+}
+
+Task<Result<void>> SqliteEngine::evict(const Name& name, Token token, Deadline deadline) {
+  const auto work = [&] { return table_.evict(name, token, runtime().now()); };
+  const Result<bool> evicted = co_await transact(work, deadline);
+  if (!evicted) co_return evicted.failure();
+  if (*evicted) co_return Result<void>();
+  co_return Failure(Code::not_held, "'" + name.display() + "' is not held with token " +
+                                        token.str() + "; nothing was changed");
+}
+
+Task<void> SqliteEngine::close() {
+  resends_.stop();
+  static_cast<void>(co_await resends_.join(Deadline::at(runtime().now())));
+  const auto work = [&] { return table_.forget_process(), true; };
+  static_cast<void>(co_await transact(work, Deadline::at(runtime().now())));
+}
+
+}  // namespace
+
+Guarantees sqlite_guarantees() {
+  return Guarantees{
+      .engine = "sqlite",
+      .recipe = "table",
+      .exclusion = Exclusion::linearizable,
+      .token = TokenStrength::durable_one_node,
+      .wake_up = WakeUp::push,
+      .fairness = Fairness::fifo,
+      .shared_mode = true,
+      .permit_mode = true,
+      .min_ttl = std::chrono::milliseconds(10),
+      .notes = "One machine, one local file. A dead process is noticed at once. Deleting the file, "
+               "or restoring an old copy of it, forgets holders and tokens."};
+}
+
+Result<std::unique_ptr<Engine>> open_sqlite_engine(const Url& url, Runtime& runtime,
+                                                   const ClientOptions& options) {
+  const Result<StoreOptions> store = store_options(url);
+  if (!store) return store.failure();
+  if (Result<void> prepared = prepare_file(store->path); !prepared) return prepared.failure();
+  // Several processes may create the tables at the same moment.
+  const BootTime give_up = runtime.now() + options.request_timeout;
+  for (;;) {
+    try {
+      return std::unique_ptr<Engine>(std::make_unique<SqliteEngine>(*store, runtime, options));
+    } catch (const sqlite::Error& error) {
+      if (!error.busy() || runtime.now() >= give_up) return error.failure(store->path);
+      pause_thread(std::chrono::milliseconds(1));
+    } catch (const std::system_error& error) {
+      return Failure(Code::misconfigured, "the lock database " + store->path.string() +
+                                              " cannot be used: " + error.what());
+    }
+  }
+}
+
+}  // namespace holdfast::internal

@@ -1,0 +1,68 @@
+#include "holdfast/engine.h"
+
+#include <algorithm>
+
+namespace holdfast {
+
+const char* mode_name(Mode mode) {
+  switch (mode) {
+    case Mode::exclusive: return "exclusive";
+    case Mode::shared: return "shared";
+    case Mode::permit: return "permit";
+  }
+  return "?";
+}
+
+const char* to_text(Exclusion value) {
+  switch (value) {
+    case Exclusion::best_effort: return "best effort";
+    case Exclusion::bounded_by_clocks: return "bounded by clocks";
+    case Exclusion::linearizable: return "linearizable";
+  }
+  return "?";
+}
+
+const char* to_text(TokenStrength value) {
+  switch (value) {
+    case TokenStrength::none: return "none";
+    case TokenStrength::volatile_memory: return "volatile";
+    case TokenStrength::durable_one_node: return "durable on one node";
+    case TokenStrength::quorum: return "quorum";
+    case TokenStrength::linearizable: return "linearizable";
+  }
+  return "?";
+}
+
+const char* to_text(WakeUp value) { return value == WakeUp::push ? "push" : "poll"; }
+
+const char* to_text(Fairness value) {
+  switch (value) {
+    case Fairness::none: return "none";
+    case Fairness::roughly: return "roughly";
+    case Fairness::fifo: return "first come, first served";
+  }
+  return "?";
+}
+
+Task<Result<LockInfo>> Engine::watch(const Name& name, Token known, const Wait& wait) {
+  constexpr Duration kPause = std::chrono::milliseconds(100);
+  for (;;) {
+    const Deadline answer_by = wait.deadline.sooner(runtime_.now() + std::chrono::seconds(5));
+    Result<LockInfo> info = co_await inspect(name, answer_by);
+    if (!info) co_return info;
+    Token newest;
+    for (const HolderInfo& holder : info->holders) newest = std::max(newest, holder.token);
+    if (newest != known) co_return info;
+    if (!wait.queue || wait.deadline.passed(runtime_.now())) {
+      co_return Failure::busy(Busy{.holder = "the same holder as before", .token = known.value()});
+    }
+    const BootTime again = wait.deadline.sooner(runtime_.now() + runtime_.jitter(kPause)).moment();
+    if (co_await sleep_until(runtime_, again, wait.stop) == Woken::cancelled) {
+      co_return Failure(Code::cancelled, "cancelled by the caller");
+    }
+  }
+}
+
+Task<void> Engine::close() { co_return; }
+
+}  // namespace holdfast

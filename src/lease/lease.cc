@@ -1,0 +1,93 @@
+#include "holdfast/lease.h"
+
+#include "lease/lease_record.h"
+#include "lease/locker.h"
+
+namespace holdfast {
+
+namespace {
+
+using internal::LeaseRecord;
+using internal::Locker;
+
+Failure empty_lease() {
+  return Failure(Code::closed,
+                 "this lease is empty: it was released, detached, moved from, or never granted");
+}
+
+const LeaseRecord& checked(const std::shared_ptr<LeaseRecord>& record) {
+  if (!record) throw LockError(empty_lease());
+  return *record;
+}
+
+// Keeps what `task` works on alive until it has ended.
+template <class T>
+Task<T> keeping(std::shared_ptr<LeaseRecord> /*record*/, Task<T> task) {
+  co_return co_await std::move(task);
+}
+
+void give_back(std::shared_ptr<LeaseRecord> record) noexcept {
+  if (!record) return;
+  Locker& locker = record->locker();
+  try {
+    if (locker.loop().inside()) {
+      locker.release_in_background(std::move(record));
+    } else {
+      static_cast<void>(
+          internal::run_blocking(locker.loop(), keeping(record, locker.release(record))));
+    }
+  } catch (...) {
+    // A forked child, or no memory: the lock ends by its ttl.
+  }
+}
+
+}  // namespace
+
+Lease& Lease::operator=(Lease&& other) noexcept {
+  if (this != &other) {
+    give_back(std::exchange(record_, std::move(other.record_)));
+    other.record_ = nullptr;
+  }
+  return *this;
+}
+
+Lease::~Lease() { give_back(std::move(record_)); }
+
+const Name& Lease::name() const { return checked(record_).hold.claim.name; }
+Token Lease::token() const { return checked(record_).hold.token; }
+BootTime Lease::valid_until() const { return checked(record_).validity.valid_until(); }
+std::stop_token Lease::lost() const { return checked(record_).lost.get_token(); }
+
+bool Lease::held() const noexcept {
+  return record_ && record_->validity.held(record_->locker().runtime().now());
+}
+
+Result<void> Lease::renew() {
+  if (!record_) return empty_lease();
+  Locker& locker = record_->locker();
+  return internal::run_blocking(locker.loop(), locker.renew(record_));
+}
+
+Result<void> Lease::release() {
+  if (!record_) return empty_lease();
+  const std::shared_ptr<LeaseRecord> record = std::move(record_);
+  Locker& locker = record->locker();
+  return internal::run_blocking(locker.loop(), locker.release(record));
+}
+
+Async<Result<void>> Lease::async_release() {
+  if (!record_) throw LockError(empty_lease());
+  const std::shared_ptr<LeaseRecord> record = std::move(record_);
+  Locker& locker = record->locker();
+  return {locker.shared_loop(), keeping(record, locker.release(record))};
+}
+
+Result<Handle> Lease::detach() {
+  if (!record_) return empty_lease();
+  Locker& locker = record_->locker();
+  Result<Handle> handle = internal::run_blocking(locker.loop(), locker.detach(record_));
+  if (handle) record_ = nullptr;
+  return handle;
+}
+
+}  // namespace holdfast

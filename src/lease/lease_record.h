@@ -1,0 +1,53 @@
+// LeaseRecord: what a Lease, the renewer and the locker share about one granted lock.
+//
+// Thread safety: `hold`, `validity` and `lost` from any thread; everything else inside the loop.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <stop_token>
+
+#include "holdfast/lease.h"
+#include "holdfast/options.h"
+#include "lease/validity.h"
+
+namespace holdfast::internal {
+
+class Locker;
+class Renewer;
+
+class LeaseRecord : private Timer, public std::enable_shared_from_this<LeaseRecord> {
+ public:
+  LeaseRecord(std::shared_ptr<Locker> locker, Hold hold, const LockOptions& options,
+              Validity validity);
+  ~LeaseRecord() override = default;
+
+  Lease make_lease() { return Lease(shared_from_this()); }
+  Locker& locker() const { return *locker_; }
+  const std::shared_ptr<Locker>& shared_locker() const { return locker_; }
+
+  const Hold hold;
+  ValidityWord validity;
+  std::stop_source lost;
+
+ private:
+  friend class Renewer;
+  enum class State {
+    idle,      // not with the renewer: not yet, or no longer
+    resting,   // waiting for its next renewal, or for its end
+    due,       // in the next batch
+    renewing,  // in a batch that is under way
+    ended,     // declared lost
+  };
+
+  void on_time() override;
+
+  std::shared_ptr<Locker> locker_;
+  Renewer* renewer_ = nullptr;
+  std::optional<Duration> warn_before_;
+  bool auto_renew_;
+  State state_ = State::idle;
+  BootTime renew_at_;
+};
+
+}  // namespace holdfast::internal

@@ -1,0 +1,215 @@
+#include "lease/locker.h"
+
+#include <algorithm>
+
+#include "base/random.h"
+#include "base/text.h"
+
+namespace holdfast::internal {
+
+namespace {
+
+constexpr Duration kMaxTtl = std::chrono::hours(24 * 30);
+
+Observer& silent_observer() {
+  static Observer silent;
+  return silent;
+}
+
+Failure invalid(std::string message) { return Failure(Code::invalid_argument, std::move(message)); }
+
+Task<void> discard(Task<Result<void>> task) { static_cast<void>(co_await std::move(task)); }
+
+}  // namespace
+
+Locker::Locker(Runtime& runtime, Loop& loop, std::unique_ptr<Engine> engine, ClientOptions options)
+    : runtime_(runtime),
+      loop_(loop),
+      options_(std::move(options)),
+      observer_(options_.observer ? *options_.observer : silent_observer()),
+      engine_(std::move(engine)),
+      tasks_(runtime),
+      renewer_(runtime, *engine_, tasks_, observer_) {}
+
+Locker::~Locker() = default;
+
+Result<void> Locker::check(const Claim& claim, const LockOptions& options) const {
+  const Guarantees& can = engine_->guarantees();
+  if (claim.ttl < can.min_ttl || claim.ttl > kMaxTtl) {
+    return invalid("ttl must be between " + duration_text(can.min_ttl) + " and 30 days on " +
+                   can.engine + ", not " + duration_text(claim.ttl));
+  }
+  if (options.warn_before && (*options.warn_before < Duration(0) ||
+                              *options.warn_before > claim.ttl / 2)) {
+    return invalid("warn_before must be between 0 and half of the ttl, not " +
+                   duration_text(*options.warn_before));
+  }
+  if (claim.permits == 0) return invalid("a semaphore needs at least one permit");
+  const auto unsupported = [&](const std::string& what) {
+    return Failure(Code::unsupported, "the engine " + can.engine + " has no " + what +
+                                          "; see `holdfast engines` for one that has");
+  };
+  if (claim.mode == Mode::shared && !can.shared_mode) return unsupported("shared mode");
+  if (claim.mode == Mode::permit && !can.permit_mode) return unsupported("semaphores");
+  if (can.exclusion < options.require.exclusion) {
+    return unsupported(std::string("exclusion of strength '") +
+                       to_text(options.require.exclusion) + "' as required");
+  }
+  if (can.token < options.require.token) {
+    return unsupported(std::string("tokens of strength '") + to_text(options.require.token) +
+                       "' as required");
+  }
+  return {};
+}
+
+// ---- Acquiring ---------------------------------------------------------------------------------
+
+Task<Result<Grant>> Locker::ask(Claim& claim, const Wait& wait, const LockOptions& options) {
+  for (;; claim.id = draw_claim_id(runtime_)) {
+    Result<Grant> grant = co_await engine_->acquire(claim, wait);
+    // The request left and no answer came. Asking again with the same id is harmless, and tells.
+    for (Duration pause = std::chrono::milliseconds(5);
+         !grant && grant.code() == Code::unknown && wait.queue; pause *= 2) {
+      const BootTime again = runtime_.now() + runtime_.jitter(std::min<Duration>(
+                                                  pause, std::chrono::seconds(1)));
+      if (!wait.deadline.is_never() && again >= wait.deadline.moment()) break;
+      if (co_await sleep_until(runtime_, again, wait.stop) == Woken::cancelled) break;
+      grant = co_await engine_->acquire(claim, wait);
+    }
+    if (!grant) {
+      if (grant.code() == Code::unknown) tasks_.spawn(clean_up(claim));
+      co_return grant;
+    }
+    if (runtime_.now() < validity_of(*grant, options.warn_before).lost_at) co_return grant;
+    // We were paused, or the reply was late: the grant is too old to be believed.
+    static_cast<void>(co_await engine_->release(claim, request_deadline()));
+    if (!wait.queue || wait.deadline.passed(runtime_.now())) {
+      co_return Failure::busy(Busy{.holder = "nobody, but our own grant came too late"});
+    }
+    if (wait.stop.stop_requested()) co_return Failure(Code::cancelled, "cancelled by the caller");
+  }
+}
+
+Task<Result<Lease>> Locker::acquire(Claim claim, LockOptions options, Wait wait) {
+  if (Result<void> checked = check(claim, options); !checked) co_return checked.failure();
+  claim.id = draw_claim_id(runtime_);
+  observer_.on_wait(claim);
+  const Result<Grant> grant = co_await ask(claim, wait, options);
+  if (!grant) {
+    observer_.on_refused(claim, grant.failure());
+    co_return grant.failure();
+  }
+  Hold hold{std::move(claim), grant->token};
+  co_return keep(std::move(hold), *grant, options)->make_lease();
+}
+
+std::shared_ptr<LeaseRecord> Locker::keep(Hold hold, const Grant& grant,
+                                          const LockOptions& options) {
+  const Validity validity = validity_of(grant, options.warn_before);
+  observer_.on_granted(hold, validity.valid_until);
+  auto record = std::make_shared<LeaseRecord>(self_.lock(), std::move(hold), options, validity);
+  renewer_.add(*record, grant);
+  return record;
+}
+
+Task<void> Locker::clean_up(Claim claim) {
+  // After one ttl nothing of it can be left, whenever it was executed... unless it is still under
+  // way; then the engine ends it one ttl after it arrives.
+  const BootTime gone_at = runtime_.now() + claim.ttl;
+  for (Duration pause = std::chrono::milliseconds(10);; pause = std::min<Duration>(pause * 2,
+                                                                 std::chrono::seconds(1))) {
+    const Result<bool> released = co_await engine_->release(claim, request_deadline());
+    if (released || runtime_.now() >= gone_at) co_return;
+    const BootTime again = runtime_.now() + runtime_.jitter(pause);
+    if (co_await sleep_until(runtime_, again, tasks_.stop_token()) == Woken::cancelled) co_return;
+  }
+}
+
+// ---- Giving back -------------------------------------------------------------------------------
+
+Task<Result<void>> Locker::release(std::shared_ptr<LeaseRecord> record) {
+  renewer_.remove(*record);
+  const bool held = record->validity.held(runtime_.now());
+  const Deadline deadline = Deadline::at(runtime_.now() + options_.release_timeout);
+  // Also when it was lost: what is ours by id must not stay until its ttl ends.
+  const Result<bool> ended = co_await engine_->release(record->hold.claim, deadline);
+  observer_.on_released(record->hold, ended);
+  if (!ended) co_return ended.failure();
+  if (held && *ended) co_return Result<void>();
+  co_return Failure(Code::not_held, "the lock '" + record->hold.claim.name.display() +
+                                        "' had been lost before it was released");
+}
+
+void Locker::release_in_background(std::shared_ptr<LeaseRecord> record) {
+  tasks_.spawn(discard(release(std::move(record))));
+}
+
+// ---- Handles -----------------------------------------------------------------------------------
+
+Task<Result<Handle>> Locker::acquire_detached(Claim claim, Wait wait) {
+  const LockOptions options{.ttl = claim.ttl};
+  if (Result<void> checked = check(claim, options); !checked) co_return checked.failure();
+  claim.outlives_process = true;
+  claim.id = draw_claim_id(runtime_);
+  observer_.on_wait(claim);
+  const Result<Grant> grant = co_await ask(claim, wait, options);
+  if (!grant) {
+    observer_.on_refused(claim, grant.failure());
+    co_return grant.failure();
+  }
+  Hold hold{std::move(claim), grant->token};
+  observer_.on_granted(hold, validity_of(*grant, {}).valid_until);
+  co_return Handle(std::move(hold));
+}
+
+Task<Result<Handle>> Locker::detach(std::shared_ptr<LeaseRecord> record) {
+  if (!record->validity.held(runtime_.now())) {
+    co_return Failure(Code::not_held, "the lock '" + record->hold.claim.name.display() +
+                                          "' was lost; there is nothing to detach");
+  }
+  const Result<void> detached = co_await engine_->detach(record->hold, request_deadline());
+  if (!detached) co_return detached.failure();
+  renewer_.remove(*record);
+  Hold hold = record->hold;
+  hold.claim.outlives_process = true;
+  co_return Handle(std::move(hold));
+}
+
+Task<Result<Lease>> Locker::adopt(Hold hold, LockOptions options) {
+  if (Result<void> checked = check(hold.claim, options); !checked) co_return checked.failure();
+  const std::vector<Result<Grant>> outcomes =
+      co_await engine_->renew(std::span(&hold, 1), request_deadline());
+  const Result<Grant>& grant = outcomes.front();
+  if (!grant) co_return grant.failure();
+  if (runtime_.now() >= validity_of(*grant, options.warn_before).lost_at) {
+    co_return Failure(Code::not_held, "the renewal came too late to be believed");
+  }
+  co_return keep(std::move(hold), *grant, options)->make_lease();
+}
+
+Task<Result<void>> Locker::renew_detached(Hold hold) {
+  const std::vector<Result<Grant>> outcomes =
+      co_await engine_->renew(std::span(&hold, 1), request_deadline());
+  if (!outcomes.front()) co_return outcomes.front().failure();
+  co_return Result<void>();
+}
+
+Task<Result<void>> Locker::release_detached(Hold hold) {
+  const Result<bool> ended = co_await engine_->release(hold.claim, request_deadline());
+  if (!ended) co_return ended.failure();
+  if (!*ended) {
+    co_return Failure(Code::not_held, "the lock '" + hold.claim.name.display() +
+                                          "' is not held by this handle: it expired or was "
+                                          "released before");
+  }
+  co_return Result<void>();
+}
+
+Task<void> Locker::close() {
+  tasks_.stop();
+  static_cast<void>(
+      co_await tasks_.join(Deadline::at(runtime_.now() + options_.release_timeout)));
+  co_await engine_->close();
+}
+
+}  // namespace holdfast::internal

@@ -1,0 +1,141 @@
+#include "lease/renewer.h"
+
+#include <algorithm>
+
+namespace holdfast::internal {
+
+namespace {
+
+// Renewals are moved up to this grid, so that many leases share a batch.
+Duration grid_of(Duration ttl) { return std::max<Duration>(ttl / 120, Duration(1)); }
+
+Duration retry_pause(Duration ttl) {
+  return std::clamp<Duration>(ttl / 20, std::chrono::milliseconds(1), std::chrono::seconds(1));
+}
+
+}  // namespace
+
+Renewer::Renewer(Runtime& runtime, Engine& engine, TaskGroup& tasks, Observer& observer)
+    : runtime_(runtime), engine_(engine), tasks_(tasks), observer_(observer) {}
+
+Renewer::~Renewer() { runtime_.drop(*this); }
+
+void Renewer::add(LeaseRecord& record, const Grant& grant) {
+  record.renewer_ = this;
+  schedule(record, next_renewal(grant));
+}
+
+void Renewer::remove(LeaseRecord& record) {
+  runtime_.disarm(record);
+  if (record.state_ == LeaseRecord::State::due) {
+    std::erase_if(due_, [&](const auto& other) { return other.get() == &record; });
+  }
+  record.state_ = LeaseRecord::State::idle;
+}
+
+BootTime Renewer::next_renewal(const Grant& grant) {
+  const BootTime wanted = grant.counted_from + runtime_.jitter(grant.ttl / 3, 0.1);
+  const Duration grid = grid_of(grant.ttl);
+  return BootTime(wanted.time_since_epoch() / grid * grid);
+}
+
+void Renewer::schedule(LeaseRecord& record, BootTime renew_at) {
+  record.state_ = LeaseRecord::State::resting;
+  record.renew_at_ = record.auto_renew_ ? renew_at : BootTime::max();
+  runtime_.arm(record, std::min(record.renew_at_, record.validity.lost_at()));
+}
+
+void Renewer::on_time(LeaseRecord& record) {
+  const BootTime now = runtime_.now();
+  if (!record.validity.held(now)) {
+    declare_lost(record);
+    return;
+  }
+  if (record.state_ == LeaseRecord::State::resting && now >= record.renew_at_) {
+    record.state_ = LeaseRecord::State::due;
+    due_.push_back(record.shared_from_this());
+    runtime_.defer(*this);
+  }
+  runtime_.arm(record, record.validity.lost_at());
+}
+
+void Renewer::run() {
+  while (!due_.empty()) {
+    const std::size_t first = due_.size() - std::min(due_.size(), kMaxBatch);
+    Batch batch(std::make_move_iterator(due_.begin() + static_cast<std::ptrdiff_t>(first)),
+                std::make_move_iterator(due_.end()));
+    due_.resize(first);
+    tasks_.spawn(renew(std::move(batch)));
+  }
+}
+
+Task<void> Renewer::renew(Batch batch) {
+  std::vector<Hold> holds;
+  holds.reserve(batch.size());
+  BootTime deadline = BootTime::max();
+  for (const auto& record : batch) {
+    holds.push_back(record->hold);
+    record->state_ = LeaseRecord::State::renewing;
+    deadline = std::min(deadline, record->validity.lost_at());
+  }
+  const std::vector<Result<Grant>> outcomes =
+      co_await engine_.renew(holds, Deadline::at(deadline));
+  for (std::size_t i = 0; i < batch.size(); ++i) take(*batch[i], outcomes[i]);
+}
+
+void Renewer::take(LeaseRecord& record, const Result<Grant>& outcome) {
+  using State = LeaseRecord::State;
+  if (record.state_ == State::idle || record.state_ == State::ended) return;
+  const BootTime now = runtime_.now();
+  if (!outcome) {
+    if (outcome.code() == Code::not_held) {
+      declare_lost(record);
+      return;
+    }
+    observer_.on_renewal_failed(record.hold, outcome.failure());
+    if (!record.validity.held(now)) {
+      declare_lost(record);
+      return;
+    }
+    schedule(record, now + runtime_.jitter(retry_pause(record.hold.claim.ttl)));
+    return;
+  }
+  const Validity validity = validity_of(*outcome, record.warn_before_);
+  if (!record.validity.extend(validity, now)) {
+    declare_lost(record);
+    return;
+  }
+  observer_.on_renewed(record.hold, validity.valid_until);
+  schedule(record, next_renewal(*outcome));
+}
+
+Task<Result<void>> Renewer::renew_now(std::shared_ptr<LeaseRecord> record) {
+  using State = LeaseRecord::State;
+  const auto gone = [&] {
+    return Failure(Code::not_held, "the lock '" + record->hold.claim.name.display() +
+                                       "' was lost; acquire it again");
+  };
+  if (record->state_ == State::idle || !record->validity.held(runtime_.now())) co_return gone();
+  const Hold hold = record->hold;
+  const Deadline deadline = Deadline::at(record->validity.lost_at());
+  const std::vector<Result<Grant>> outcomes =
+      co_await engine_.renew(std::span(&hold, 1), deadline);
+  const Result<Grant>& outcome = outcomes.front();
+  take(*record, outcome);
+  if (record->state_ == State::idle || !record->validity.held(runtime_.now())) co_return gone();
+  if (!outcome) co_return outcome.failure();
+  co_return Result<void>();
+}
+
+void Renewer::declare_lost(LeaseRecord& record) {
+  runtime_.disarm(record);
+  if (record.state_ == LeaseRecord::State::due) {
+    std::erase_if(due_, [&](const auto& other) { return other.get() == &record; });
+  }
+  record.state_ = LeaseRecord::State::ended;
+  record.validity.lose();
+  observer_.on_lost(record.hold, record.validity.valid_until());
+  runtime_.call_user([keep = record.shared_from_this()] { keep->lost.request_stop(); });
+}
+
+}  // namespace holdfast::internal

@@ -1,0 +1,56 @@
+#include "holdfast/lock_request.h"
+
+#include "lease/locker.h"
+
+namespace holdfast {
+
+using internal::run_blocking;
+
+LockRequest::LockRequest(std::shared_ptr<internal::Locker> locker, Claim claim,
+                         LockOptions options)
+    : locker_(std::move(locker)), claim_(std::move(claim)), options_(options) {
+  claim_.ttl = options_.ttl;
+  if (claim_.label.empty()) claim_.label = locker_->options().label;
+  locker_->check(claim_, options_).value();
+}
+
+Result<Lease> LockRequest::acquire_by(Deadline deadline, std::stop_token stop) {
+  const Wait wait{.deadline = deadline, .queue = true, .stop = std::move(stop)};
+  return run_blocking(locker_->loop(), locker_->acquire(claim_, options_, wait));
+}
+
+Result<Lease> LockRequest::acquire(std::stop_token stop) {
+  return acquire_by(Deadline::never(), std::move(stop));
+}
+
+Result<Lease> LockRequest::try_acquire() {
+  const Wait wait{.deadline = locker_->request_deadline(), .queue = false, .stop = {}};
+  return run_blocking(locker_->loop(), locker_->acquire(claim_, options_, wait));
+}
+
+Result<Lease> LockRequest::try_acquire_for(Duration patience, std::stop_token stop) {
+  return acquire_by(Deadline::at(locker_->runtime().now() + patience), std::move(stop));
+}
+
+Async<Result<Lease>> LockRequest::begin(Wait wait) {
+  return {locker_->shared_loop(), locker_->acquire(claim_, options_, std::move(wait))};
+}
+
+Async<Result<Lease>> LockRequest::async_acquire(std::stop_token stop) {
+  return begin(Wait{.deadline = Deadline::never(), .queue = true, .stop = std::move(stop)});
+}
+
+Async<Result<Lease>> LockRequest::async_try_acquire() {
+  return begin(Wait{.deadline = locker_->request_deadline(), .queue = false, .stop = {}});
+}
+
+Async<Result<Lease>> LockRequest::async_try_acquire_for(Duration patience, std::stop_token stop) {
+  const Deadline deadline = Deadline::at(locker_->runtime().now() + patience);
+  return begin(Wait{.deadline = deadline, .queue = true, .stop = std::move(stop)});
+}
+
+Result<Handle> LockRequest::acquire_detached(Wait wait) {
+  return run_blocking(locker_->loop(), locker_->acquire_detached(claim_, std::move(wait)));
+}
+
+}  // namespace holdfast

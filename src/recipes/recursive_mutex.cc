@@ -1,0 +1,70 @@
+#include "holdfast/recursive_mutex.h"
+
+namespace holdfast {
+
+RecursiveMutex::RecursiveMutex(LockRequest request) : request_(std::move(request)) {}
+RecursiveMutex::~RecursiveMutex() = default;
+
+bool RecursiveMutex::reenter() {
+  const std::lock_guard lock(mutex_);
+  const auto place = entries_.find(std::this_thread::get_id());
+  if (place == entries_.end()) return false;
+  if (!place->second.lease.held()) {
+    throw LockError(Failure(Code::not_held, "the lock '" + name().display() +
+                                                "' was lost while this thread held it; unlock it "
+                                                "everywhere before you lock it again"));
+  }
+  ++place->second.depth;
+  return true;
+}
+
+bool RecursiveMutex::enter(Result<Lease> lease) {
+  if (!lease && lease.code() == Code::busy) return false;
+  Lease granted = std::move(lease).value();
+  const std::lock_guard lock(mutex_);
+  entries_[std::this_thread::get_id()] = Entry{std::move(granted), 1};
+  return true;
+}
+
+void RecursiveMutex::lock() {
+  if (!reenter()) enter(request_.acquire());
+}
+
+bool RecursiveMutex::try_lock() { return reenter() || enter(request_.try_acquire()); }
+
+void RecursiveMutex::unlock() noexcept {
+  Lease released;  // Destroyed, and so released, after the mutex is free.
+  const std::lock_guard lock(mutex_);
+  const auto place = entries_.find(std::this_thread::get_id());
+  if (place == entries_.end() || --place->second.depth > 0) return;
+  released = std::move(place->second.lease);
+  entries_.erase(place);
+}
+
+const RecursiveMutex::Entry* RecursiveMutex::mine() const {
+  const std::lock_guard lock(mutex_);
+  const auto place = entries_.find(std::this_thread::get_id());
+  return place == entries_.end() ? nullptr : &place->second;
+}
+
+std::size_t RecursiveMutex::depth() const {
+  const Entry* entry = mine();
+  return entry ? entry->depth : 0;
+}
+
+Token RecursiveMutex::token() const {
+  const Entry* entry = mine();
+  return entry ? entry->lease.token() : Token();
+}
+
+bool RecursiveMutex::held() const {
+  const Entry* entry = mine();
+  return entry && entry->lease.held();
+}
+
+std::stop_token RecursiveMutex::lost() const {
+  const Entry* entry = mine();
+  return entry ? entry->lease.lost() : std::stop_token();
+}
+
+}  // namespace holdfast

@@ -1,0 +1,40 @@
+// ThreadLeases: the leases behind lock() and unlock(), one per thread. Thread safe.
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "holdfast/lease.h"
+
+namespace holdfast::internal {
+
+class ThreadLeases {
+ public:
+  bool has_mine() const { return find() != nullptr; }
+
+  void put(Lease lease) {
+    const std::lock_guard lock(mutex_);
+    leases_[std::this_thread::get_id()] = std::move(lease);
+  }
+
+  // This thread's lease, taken out; empty if there is none.
+  Lease take() {
+    const std::lock_guard lock(mutex_);
+    auto node = leases_.extract(std::this_thread::get_id());
+    return node ? std::move(node.mapped()) : Lease();
+  }
+
+  // Stays valid while this thread does not call take(): map nodes do not move.
+  const Lease* find() const {
+    const std::lock_guard lock(mutex_);
+    const auto place = leases_.find(std::this_thread::get_id());
+    return place == leases_.end() ? nullptr : &place->second;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<std::thread::id, Lease> leases_;
+};
+
+}  // namespace holdfast::internal

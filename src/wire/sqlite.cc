@@ -1,0 +1,154 @@
+#include "wire/sqlite.h"
+
+#include <sqlite3.h>
+
+#include "base/pause.h"
+
+namespace holdfast::internal::sqlite {
+
+namespace {
+
+// Another process's write takes some 20 us, so waiting on the spot beats going to sleep. After
+// about 2 ms the caller gets SQLITE_BUSY and waits without blocking the loop.
+int on_busy(void* /*context*/, int attempt) {
+  constexpr int kYields = 20;
+  constexpr int kAttempts = 40;
+  if (attempt >= kAttempts) return 0;
+  if (attempt < kYields) {
+    yield_thread();
+  } else {
+    pause_thread(std::chrono::microseconds(50));
+  }
+  return 1;
+}
+
+}  // namespace
+
+bool Error::busy() const {
+  const int primary = code_ & 0xFF;
+  return primary == SQLITE_BUSY || primary == SQLITE_LOCKED || primary == SQLITE_PROTOCOL;
+}
+
+Failure Error::failure(const std::filesystem::path& path) const {
+  const std::string where = "the lock database " + path.string() + ": ";
+  switch (code_ & 0xFF) {
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+    case SQLITE_PROTOCOL:
+      return Failure(Code::unreachable, where + "another process keeps it locked (" + what() +
+                                            "); look for one that is stopped");
+    case SQLITE_FULL:
+      return Failure(Code::unreachable, where + "the disk is full; make room");
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+      return Failure(Code::misconfigured,
+                     where + "it is damaged or not a SQLite database (" + what() +
+                         "); move it away when no process uses it, and a new one is made");
+    case SQLITE_READONLY:
+    case SQLITE_PERM:
+    case SQLITE_CANTOPEN:
+    case SQLITE_AUTH:
+      return Failure(Code::misconfigured,
+                     where + "cannot be opened for writing (" + what() +
+                         "); check the permissions of the file and of its directory");
+    case SQLITE_ERROR:
+    case SQLITE_MISMATCH:
+      return Failure(Code::misconfigured,
+                     where + "it is not a Holdfast database of this version (" + what() + ")");
+    default:
+      return Failure(Code::unreachable, where + what());
+  }
+}
+
+Database::Database(const std::filesystem::path& path) {
+  // NOMUTEX: the client's loop is our mutex.
+  const int code = sqlite3_open_v2(path.c_str(), &raw_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
+                                   nullptr);
+  if (code != SQLITE_OK) {
+    const Error error(code, raw_ ? sqlite3_errmsg(raw_) : sqlite3_errstr(code));
+    sqlite3_close(raw_);
+    throw error;
+  }
+  sqlite3_extended_result_codes(raw_, 1);
+  sqlite3_busy_handler(raw_, &on_busy, nullptr);
+  // Closing must not cost an fsync: a command that takes a lock for a moment opens and closes.
+  sqlite3_db_config(raw_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+}
+
+Database::~Database() { sqlite3_close_v2(raw_); }
+
+void Database::execute(const char* sql) {
+  const int code = sqlite3_exec(raw_, sql, nullptr, nullptr, nullptr);
+  if (code != SQLITE_OK) fail(code);
+}
+
+int Database::changes() const { return sqlite3_changes(raw_); }
+
+void Database::fail(int code) const {
+  throw Error(sqlite3_extended_errcode(raw_) ? sqlite3_extended_errcode(raw_) : code,
+              sqlite3_errmsg(raw_));
+}
+
+Statement::Statement(Database& database, std::string_view sql) : database_(database) {
+  check(sqlite3_prepare_v3(database.raw(), sql.data(), static_cast<int>(sql.size()),
+                           SQLITE_PREPARE_PERSISTENT, &raw_, nullptr));
+}
+
+Statement::~Statement() { sqlite3_finalize(raw_); }
+
+void Statement::check(int code) const {
+  if (code != SQLITE_OK) database_.fail(code);
+}
+
+void Statement::bind(int index, std::nullptr_t) { check(sqlite3_bind_null(raw_, index)); }
+void Statement::bind(int index, std::int64_t number) {
+  check(sqlite3_bind_int64(raw_, index, number));
+}
+void Statement::bind(int index, std::string_view bytes) {
+  check(sqlite3_bind_blob(raw_, index, bytes.data(), static_cast<int>(bytes.size()),
+                          SQLITE_STATIC));
+}
+
+Statement::Cursor::~Cursor() { sqlite3_reset(statement_.raw_); }
+
+bool Statement::Cursor::next() {
+  const int code = sqlite3_step(statement_.raw_);
+  if (code == SQLITE_ROW) return true;
+  if (code != SQLITE_DONE) statement_.database_.fail(code);
+  return false;
+}
+
+int Statement::Cursor::finish() {
+  while (next()) {
+  }
+  return statement_.database_.changes();
+}
+
+bool Statement::Cursor::null(int column) const {
+  return sqlite3_column_type(statement_.raw_, column) == SQLITE_NULL;
+}
+std::int64_t Statement::Cursor::number(int column) const {
+  return sqlite3_column_int64(statement_.raw_, column);
+}
+std::string_view Statement::Cursor::bytes(int column) const {
+  const void* data = sqlite3_column_blob(statement_.raw_, column);
+  const int size = sqlite3_column_bytes(statement_.raw_, column);
+  return {static_cast<const char*>(data), static_cast<std::size_t>(size)};
+}
+
+Transaction::Transaction(Database& database) : database_(database) {
+  database_.execute("BEGIN IMMEDIATE");
+}
+
+Transaction::~Transaction() {
+  if (!open_) return;
+  // What we wanted to report is under way already; a failed rollback adds nothing to it.
+  sqlite3_exec(database_.raw(), "ROLLBACK", nullptr, nullptr, nullptr);
+}
+
+void Transaction::commit() {
+  database_.execute("COMMIT");
+  open_ = false;
+}
+
+}  // namespace holdfast::internal::sqlite

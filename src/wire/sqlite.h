@@ -1,0 +1,116 @@
+// A thin, owning C++ face of SQLite. Errors are exceptions here (sqlite::Error), because they are
+// rare and cross many lines of transaction code; the engine turns them into failures.
+//
+// Thread safety: a Database and its Statements are used by one thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include "holdfast/result.h"
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+namespace holdfast::internal::sqlite {
+
+class Error : public std::runtime_error {
+ public:
+  Error(int code, const std::string& message) : std::runtime_error(message), code_(code) {}
+
+  // Somebody else is writing: try again in a moment.
+  bool busy() const;
+  // What it means to a user of the lock; `path` is named in the message.
+  Failure failure(const std::filesystem::path& path) const;
+
+ private:
+  int code_;
+};
+
+class Database {
+ public:
+  // Opens for reading and writing; the file must exist (an empty one will do).
+  explicit Database(const std::filesystem::path& path);
+  ~Database();
+  Database(const Database&) = delete;
+  Database& operator=(const Database&) = delete;
+
+  void execute(const char* sql);
+  int changes() const;
+  sqlite3* raw() const { return raw_; }
+  [[noreturn]] void fail(int code) const;
+
+ private:
+  sqlite3* raw_ = nullptr;
+};
+
+// A prepared statement. run() binds the arguments and returns a cursor, which resets the
+// statement when it goes out of scope.
+class Statement {
+ public:
+  Statement(Database& database, std::string_view sql);
+  ~Statement();
+  Statement(const Statement&) = delete;
+  Statement& operator=(const Statement&) = delete;
+
+  class Cursor {
+   public:
+    explicit Cursor(Statement& statement) : statement_(statement) {}
+    ~Cursor();
+    Cursor(const Cursor&) = delete;
+    Cursor& operator=(const Cursor&) = delete;
+
+    // True: a row. False: done.
+    bool next();
+    // Steps to the end. How many rows the statement changed.
+    int finish();
+
+    bool null(int column) const;
+    std::int64_t number(int column) const;
+    // Valid until the next call of next() or the end of the cursor.
+    std::string_view bytes(int column) const;
+
+   private:
+    Statement& statement_;
+  };
+
+  template <class... Arguments>
+  Cursor run(const Arguments&... arguments) {
+    int index = 0;
+    (bind(++index, arguments), ...);
+    return Cursor(*this);
+  }
+
+ private:
+  void bind(int index, std::nullptr_t);
+  void bind(int index, std::int64_t number);
+  void bind(int index, std::string_view bytes);  // as a blob, not copied
+  void bind(int index, std::span<const std::uint8_t> bytes) {
+    bind(index, std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+  }
+  void check(int code) const;
+
+  Database& database_;
+  sqlite3_stmt* raw_ = nullptr;
+};
+
+// BEGIN IMMEDIATE … COMMIT; rolls back unless committed.
+class Transaction {
+ public:
+  explicit Transaction(Database& database);
+  ~Transaction();
+  Transaction(const Transaction&) = delete;
+  Transaction& operator=(const Transaction&) = delete;
+  void commit();
+
+ private:
+  Database& database_;
+  bool open_ = true;
+};
+
+}  // namespace holdfast::internal::sqlite
