@@ -180,6 +180,8 @@ class TaskGroup {
   TaskGroup& operator=(const TaskGroup&) = delete;
 
   void spawn(Task<void> task);
+  // Destroys what is suspended, where it is.
+  void abandon();
   std::size_t size() const { return running_.size(); }
 
   // Given to the tasks by whoever spawns them; triggered by stop().

@@ -59,6 +59,8 @@ class SimRuntime final : public Runtime {
   void jump_wall_clock(Duration by) { wall_offset_ += by; }
   void pause_for(Duration span);  // by the world's clock
   bool paused() const { return world_.now_ < paused_until_; }
+  // True at the moment at which a pause ends, when everything that it delayed runs at once.
+  bool just_resumed() const { return world_.now_ == paused_until_; }
 
  private:
   friend class SimWorld;

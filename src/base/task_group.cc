@@ -21,12 +21,15 @@ struct TaskGroup::RootPromise {
 
 TaskGroup::TaskGroup(Runtime& runtime) : runtime_(runtime), idle_(runtime_) { idle_.set(); }
 
-TaskGroup::~TaskGroup() {
+TaskGroup::~TaskGroup() { abandon(); }
+
+void TaskGroup::abandon() {
   while (!running_.empty()) {
     const std::coroutine_handle<> handle = running_.front();
     running_.pop_front();
     handle.destroy();
   }
+  idle_.set();
 }
 
 TaskGroup::Root TaskGroup::run(std::list<std::coroutine_handle<>>::iterator place,

@@ -1,5 +1,7 @@
 #include "holdfast/lease.h"
 
+#include <new>
+
 #include "lease/lease_record.h"
 #include "lease/locker.h"
 
@@ -31,13 +33,14 @@ void give_back(std::shared_ptr<LeaseRecord> record) noexcept {
   Locker& locker = record->locker();
   try {
     if (locker.loop().inside()) {
-      locker.release_in_background(std::move(record));
+      locker.release_in_background(record);
     } else {
       static_cast<void>(
           internal::run_blocking(locker.loop(), keeping(record, locker.release(record))));
     }
   } catch (...) {
-    // A forked child, or no memory: the lock ends by its ttl.
+    // A forked child, or no memory: the lock ends by its ttl. The renewer still knows the record.
+    static_cast<void>(new (std::nothrow) std::shared_ptr<LeaseRecord>(std::move(record)));
   }
 }
 

@@ -52,6 +52,9 @@ class Locker {
   // Ends background work and closes the engine, within ClientOptions::release_timeout.
   Task<void> close();
 
+  // As if the process had died: ends background work where it is. For simulated crashes.
+  void abandon() { tasks_.abandon(); }
+
   // A release that nobody waits for (a lease destroyed inside the loop).
   void release_in_background(std::shared_ptr<LeaseRecord> record);
 

@@ -1,0 +1,59 @@
+// SimClient: the shipped client core on a node of a simulated world, which can crash.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "base/sim_runtime.h"
+#include "holdfast/async.h"
+#include "lab/sim_engine.h"
+#include "lease/locker.h"
+
+namespace holdfast::lab {
+
+// The loop of a simulated client: all its code is inside.
+class SimLoop final : public internal::Loop {
+ public:
+  explicit SimLoop(internal::SimRuntime& node) : node_(node) {}
+  bool inside() const override { return true; }
+  void start(Task<void> /*task*/) override { refuse(); }
+  void block_on(Task<void> /*task*/) override { refuse(); }
+  void call_user(std::function<void()> callback) override { node_.call_user(std::move(callback)); }
+
+ private:
+  [[noreturn]] static void refuse() {
+    throw LockError(Failure(Code::would_deadlock, "not in a simulation"));
+  }
+  internal::SimRuntime& node_;
+};
+
+class SimClient {
+ public:
+  SimClient(internal::SimRuntime& node, std::unique_ptr<SimEngine> engine, ClientOptions options)
+      : loop_(node),
+        engine_(*engine),
+        locker_(std::make_shared<internal::Locker>(node, loop_, std::move(engine),
+                                                   std::move(options))),
+        tasks_(node) {
+    locker_->set_self(locker_);
+  }
+  // A crash: everything stops where it is, and nothing is released.
+  ~SimClient() {
+    crash();
+    tasks_.abandon();
+    locker_->abandon();
+  }
+  // From now on nothing leaves this node any more.
+  void crash() { engine_.disconnect(); }
+
+  internal::Locker& locker() { return *locker_; }
+  void spawn(Task<void> task) { tasks_.spawn(std::move(task)); }
+
+ private:
+  SimLoop loop_;
+  SimEngine& engine_;
+  std::shared_ptr<internal::Locker> locker_;
+  TaskGroup tasks_;
+};
+
+}  // namespace holdfast::lab

@@ -1,0 +1,56 @@
+// A high-water mark in a small file of its own. Layout, integers little-endian:
+//
+//   offset 0       slot 0:  8 bytes "HFfence1" | 8 bytes mark | 8 bytes checksum | unused
+//   offset 4096    slot 1:  the same
+//   8192           end
+//
+// The mark is the higher of the valid slots. A higher one is written over the lower slot and
+// flushed, so a torn write spoils only the slot that did not count yet; the slots lie in different
+// blocks, so that no disk writes both at once. (Decay is another matter: if the newer slot rots
+// later on, the mark falls back to the older one.)
+//
+// The file is either empty, which is how it is born and means 0, or whole: the first image is put
+// in place by rename. Anything else is corrupt, and an error rather than 0.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "fence/mark_store.h"
+
+namespace holdfast::internal::fence {
+
+// The pure half: marks to bytes and back.
+namespace slots {
+
+inline constexpr std::size_t kCount = 2;
+inline constexpr std::size_t kStrideBytes = 4096;
+inline constexpr std::size_t kFileBytes = kCount * kStrideBytes;
+inline constexpr std::size_t kSlotBytes = 24;
+
+std::string encode(std::size_t slot, std::uint64_t mark);
+// Nothing if the bytes are not a whole slot, or not the slot with that number.
+std::optional<std::uint64_t> decode(std::size_t slot, std::string_view bytes);
+
+// What a file that has never seen a token holds.
+std::string initial_image();
+
+// Which slot counts, and which is to be overwritten by the next mark.
+struct Choice {
+  std::uint64_t mark;
+  std::size_t next_slot;
+};
+// Nothing if neither slot is valid.
+std::optional<Choice> choose(const std::array<std::optional<std::uint64_t>, kCount>& marks);
+
+}  // namespace slots
+
+// Creates the file if need be. misconfigured if it is corrupt.
+Result<std::unique_ptr<MarkStore>> open_file_mark(const std::filesystem::path& path);
+
+}  // namespace holdfast::internal::fence
