@@ -5,7 +5,8 @@
 //   if (auto lease = mutex.try_acquire_for(10s)) { … lease->token() … }
 //
 // Thread safety: all of it. Locks and leases keep what they need of the client alive. A client
-// does not survive fork(): the child gets Code::forked from every call and must open its own.
+// does not survive fork(): the child gets Code::forked from every call and must open its own (on
+// the embedded engine: after exec(), or with no client open in the parent when it forked).
 #pragma once
 
 #include <functional>

@@ -53,12 +53,15 @@ class LockRequest {
   Async<Result<Lease>> async_try_acquire();
   Async<Result<Lease>> async_try_acquire_for(Duration patience, std::stop_token stop = {});
 
+  // One deadline for several requests: see MultiLock.
+  Deadline deadline_after(Duration patience) const;
+  Result<Lease> acquire_by(Deadline deadline, std::stop_token stop);
+
   // For scripts and `holdfast acquire`: a hold that does not end with this process. It is not
   // renewed; see Client::adopt().
   Result<Handle> acquire_detached(Wait wait);
 
  private:
-  Result<Lease> acquire_by(Deadline deadline, std::stop_token stop);
   Async<Result<Lease>> begin(Wait wait);
 
   std::shared_ptr<internal::Locker> locker_;

@@ -1,5 +1,7 @@
 #include "base/callback_thread.h"
 
+#include "base/thread.h"
+
 namespace holdfast::internal {
 
 CallbackThread::CallbackThread() : state_(std::make_shared<State>()) {}
@@ -16,7 +18,7 @@ CallbackThread::~CallbackThread() {
 void CallbackThread::call(std::function<void()> callback) {
   const std::lock_guard lock(state_->mutex);
   state_->queue.push_back(std::move(callback));
-  if (!thread_.joinable()) thread_ = std::thread([state = state_] { run(state); });
+  if (!thread_.joinable()) thread_ = start_thread([state = state_] { run(state); });
   state_->wake.notify_one();
 }
 

@@ -6,6 +6,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <string>
 
 namespace holdfast::internal {
@@ -24,6 +25,17 @@ std::int64_t start_time_of(std::int64_t pid) {
   const char* place = std::strrchr(text, ')');
   for (int field = 2; place && field < 22; ++field) place = std::strchr(place + 1, ' ');
   return place ? std::strtoll(place + 1, nullptr, 10) : 0;
+}
+
+bool boot_clock_is_shifted() {
+  std::ifstream file("/proc/self/timens_offsets");
+  std::string clock;
+  long long seconds = 0;
+  long long nanoseconds = 0;
+  while (file >> clock >> seconds >> nanoseconds) {
+    if (clock == "boottime") return seconds != 0 || nanoseconds != 0;
+  }
+  return false;
 }
 
 ProcessIdentity this_process() {

@@ -15,4 +15,8 @@ ProcessIdentity this_process();
 // Start time of a process in our own pid namespace; 0 if there is none.
 std::int64_t start_time_of(std::int64_t pid);
 
+// True if this process's boot clock differs from the machine's (a time namespace), so that its
+// moments mean nothing to other processes.
+bool boot_clock_is_shifted();
+
 }  // namespace holdfast::internal

@@ -6,6 +6,7 @@
 #include <asio/post.hpp>
 #include <system_error>
 
+#include "base/thread.h"
 #include "holdfast/result.h"
 
 namespace holdfast::internal {
@@ -52,7 +53,7 @@ bool RealRuntime::on_own_thread() const {
 }
 
 void RealRuntime::run_elsewhere(std::function<void()> work) {
-  std::thread(std::move(work)).detach();
+  start_thread(std::move(work)).detach();
 }
 
 RealRuntime::RealRuntime()
@@ -261,7 +262,7 @@ void RealRuntime::wake_background() {
     const std::lock_guard lock(background_mutex_);
     ++background_signal_;
     if (!background_thread_.joinable()) {
-      background_thread_ = std::thread([this] { background(); });
+      background_thread_ = start_thread([this] { background(); });
     }
   }
   background_wake_.notify_one();

@@ -32,7 +32,10 @@ void destroy(Core* core) {
   if (core->runtime.forked()) return;
   const auto end = [core] {
     core->runtime.block_on(core->locker->close());
-    core->locker.reset();
+    {
+      const RealRuntime::Inside inside(core->runtime);
+      core->locker.reset();
+    }
     delete core;
   };
   if (core->runtime.inside() || core->runtime.on_own_thread()) {

@@ -70,6 +70,11 @@ void Renewer::run() {
 }
 
 Task<void> Renewer::renew(Batch batch) {
+  // Between being put into the batch and now, it may have been released, lost or renewed.
+  std::erase_if(batch, [](const auto& record) {
+    return record->state_ != LeaseRecord::State::due;
+  });
+  if (batch.empty()) co_return;
   std::vector<Hold> holds;
   holds.reserve(batch.size());
   BootTime deadline = BootTime::max();

@@ -19,6 +19,10 @@ Result<Lease> LockRequest::acquire_by(Deadline deadline, std::stop_token stop) {
   return run_blocking(locker_->loop(), locker_->acquire(claim_, options_, wait));
 }
 
+Deadline LockRequest::deadline_after(Duration patience) const {
+  return Deadline::at(locker_->runtime().now() + patience);
+}
+
 Result<Lease> LockRequest::acquire(std::stop_token stop) {
   return acquire_by(Deadline::never(), std::move(stop));
 }
@@ -29,7 +33,7 @@ Result<Lease> LockRequest::try_acquire() {
 }
 
 Result<Lease> LockRequest::try_acquire_for(Duration patience, std::stop_token stop) {
-  return acquire_by(Deadline::at(locker_->runtime().now() + patience), std::move(stop));
+  return acquire_by(deadline_after(patience), std::move(stop));
 }
 
 Async<Result<Lease>> LockRequest::begin(Wait wait) {
@@ -45,8 +49,7 @@ Async<Result<Lease>> LockRequest::async_try_acquire() {
 }
 
 Async<Result<Lease>> LockRequest::async_try_acquire_for(Duration patience, std::stop_token stop) {
-  const Deadline deadline = Deadline::at(locker_->runtime().now() + patience);
-  return begin(Wait{.deadline = deadline, .queue = true, .stop = std::move(stop)});
+  return begin(Wait{.deadline = deadline_after(patience), .queue = true, .stop = std::move(stop)});
 }
 
 Result<Handle> LockRequest::acquire_detached(Wait wait) {

@@ -92,9 +92,9 @@ Result<MultiLease> MultiLock::try_acquire() {
 }
 
 Result<MultiLease> MultiLock::try_acquire_for(Duration patience, std::stop_token stop) {
-  const BootTime deadline = BootClock::now() + patience;
-  return take_all(
-      [&](LockRequest& request) { return request.try_acquire_until(deadline, stop); });
+  if (requests_.empty()) return MultiLease();
+  const Deadline deadline = requests_.front().deadline_after(patience);
+  return take_all([&](LockRequest& request) { return request.acquire_by(deadline, stop); });
 }
 
 }  // namespace holdfast

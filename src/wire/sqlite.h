@@ -23,6 +23,7 @@ class Error : public std::runtime_error {
  public:
   Error(int code, const std::string& message) : std::runtime_error(message), code_(code) {}
 
+  int code() const { return code_; }  // SQLite's extended result code
   // Somebody else is writing: try again in a moment.
   bool busy() const;
   // What it means to a user of the lock; `path` is named in the message.

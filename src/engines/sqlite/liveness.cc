@@ -31,20 +31,38 @@ class OpenDescriptors {
     const std::lock_guard lock(mutex_);
     std::erase(all_, descriptor);
   }
+  bool inherited(const struct stat& file) {
+    const std::lock_guard lock(mutex_);
+    return std::find(inherited_.begin(), inherited_.end(), identity(file)) != inherited_.end();
+  }
 
  private:
   OpenDescriptors() {
     pthread_atfork([] { instance().mutex_.lock(); }, [] { instance().mutex_.unlock(); },
-                   [] {
-                     for (const int descriptor : instance().all_) close(descriptor);
-                     instance().all_.clear();
-                     instance().mutex_.unlock();
-                   });
+                   [] { instance().leave_to_parent(); });
+  }
+
+  using Identity = std::pair<dev_t, ino_t>;
+  static Identity identity(const struct stat& file) { return {file.st_dev, file.st_ino}; }
+
+  void leave_to_parent() {
+    for (const int descriptor : all_) {
+      struct stat file {};
+      if (fstat(descriptor, &file) == 0) inherited_.push_back(identity(file));
+      close(descriptor);
+    }
+    all_.clear();
+    mutex_.unlock();
   }
 
   std::mutex mutex_;
   std::vector<int> all_;
+  std::vector<Identity> inherited_;  // the files that our parent had open
 };
+
+std::string live_file(const std::filesystem::path& database) {
+  return database.string() + "-live";
+}
 
 struct flock byte_at(std::int64_t offset) {
   struct flock lock {};
@@ -57,8 +75,14 @@ struct flock byte_at(std::int64_t offset) {
 
 }  // namespace
 
+bool Liveness::inherited_by_fork(const std::filesystem::path& database) {
+  struct stat file {};
+  return stat(live_file(database).c_str(), &file) == 0 &&
+         OpenDescriptors::instance().inherited(file);
+}
+
 Liveness::Liveness(const std::filesystem::path& database, Runtime& runtime) {
-  const std::string path = database.string() + "-live";
+  const std::string path = live_file(database);
   descriptor_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   if (descriptor_ < 0) throw std::system_error(errno, std::generic_category(), path);
   struct stat file {};

@@ -31,6 +31,10 @@ struct ProcessMark {
 
 class Liveness {
  public:
+  // True in a forked child whose parent had this database open when it forked. SQLite believes
+  // then that locks are held which only the parent holds: the child must not open it.
+  static bool inherited_by_fork(const std::filesystem::path& database);
+
   // Throws std::system_error.
   Liveness(const std::filesystem::path& database, Runtime& runtime);
   ~Liveness();

@@ -41,11 +41,11 @@ LockTable::Statements::Statements(sqlite::Database& db)
            " WHERE lock = ?1 ORDER BY seq LIMIT 1"),
       line(db,
            "SELECT claim, mode, process, since, label FROM waiter WHERE lock = ?1 ORDER BY seq"),
-      waiter_of_claim(db, "SELECT seq FROM waiter WHERE claim = ?1"),
+      waiter_at(db, "SELECT 1 FROM waiter WHERE lock = ?1 AND seq = ?2 AND claim = ?3"),
       add_waiter(db,
-                 "INSERT INTO waiter(lock, claim, mode, permits, ttl, process, outlives, since,"
-                 " label) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"),
-      remove_waiter(db, "DELETE FROM waiter WHERE seq = ?1"),
+                 "INSERT INTO waiter VALUES(?1, (SELECT coalesce(max(seq), 0) + 1 FROM waiter"
+                 " WHERE lock = ?1), ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) RETURNING seq"),
+      remove_waiter(db, "DELETE FROM waiter WHERE lock = ?1 AND seq = ?2"),
       next_waiter(db,
                   "SELECT process, claim FROM waiter WHERE lock = ?1 AND seq > ?2"
                   " ORDER BY seq LIMIT 1"),
@@ -62,7 +62,13 @@ LockTable::Statements::Statements(sqlite::Database& db)
       remove_process(db, "DELETE FROM process WHERE id = ?1"),
       names(db,
             "SELECT name FROM lock WHERE name >= ?1 AND (owner IS NOT NULL OR waiting > 0 OR"
-            " sharing > 0) ORDER BY name") {}
+            " sharing > 0) ORDER BY name"),
+      raise_floor(db,
+                  "UPDATE meta SET token_floor = max(token_floor, (SELECT max(token) FROM lock"
+                  " WHERE owner IS NULL AND waiting = 0 AND sharing = 0))"),
+      remove_idle(db,
+                  "DELETE FROM lock WHERE owner IS NULL AND waiting = 0 AND sharing = 0"
+                  " AND id <> ?1") {}
 
 ClaimId claim_from(std::string_view bytes) {
   std::array<std::uint8_t, ClaimId::kBytes> raw{};

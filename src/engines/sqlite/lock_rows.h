@@ -25,6 +25,7 @@ struct LockTable::Row {
   std::uint32_t permits = 0;
 
   Holders holders() const { return {owner.has_value(), sharing, sharing_mode}; }
+  bool operator==(const Row&) const = default;
 };
 
 // A row of `waiter`.
@@ -57,7 +58,7 @@ struct LockTable::Statements {
   sqlite::Statement remove_holder;
   sqlite::Statement head;
   sqlite::Statement line;
-  sqlite::Statement waiter_of_claim;
+  sqlite::Statement waiter_at;
   sqlite::Statement add_waiter;
   sqlite::Statement remove_waiter;
   sqlite::Statement next_waiter;
@@ -68,6 +69,8 @@ struct LockTable::Statements {
   sqlite::Statement add_process;
   sqlite::Statement remove_process;
   sqlite::Statement names;
+  sqlite::Statement raise_floor;
+  sqlite::Statement remove_idle;
 };
 
 // Claim ids travel as 16-byte blobs, modes as their number.

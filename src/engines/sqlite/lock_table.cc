@@ -55,6 +55,7 @@ std::optional<Grant> LockTable::acquire_at_once(const Claim& claim, BootTime now
 Answer LockTable::acquire_in_turn(const Claim& claim, bool queue, BootTime now) {
   sqlite::Transaction transaction(database_);
   Row row = load(claim.name);
+  const Row before = row;
   drop_ended(row, now);
 
   if (const std::optional<Grant> again = repeated(row, claim, now)) {
@@ -74,7 +75,7 @@ Answer LockTable::acquire_in_turn(const Claim& claim, bool queue, BootTime now) 
 
   // Those who came before us are served first, also if their turn came just now.
   std::optional<Grant> mine = serve(row, &claim.id, now);
-  const bool queued = sql_->waiter_of_claim.run(claim.id.bytes()).next();
+  const bool queued = !mine && place_of(row, claim.id).has_value();
   if (!mine && !queued && row.waiting == 0 &&
       admits(row.holders(), claim.mode, claim.permits)) {
     const Queued self{.claim = claim.id,
@@ -88,9 +89,11 @@ Answer LockTable::acquire_in_turn(const Claim& claim, bool queue, BootTime now) 
     mine = grant(row, self, claim.ttl, now);
   }
   if (!mine && queue && !queued) enqueue(row, claim, now);
-  save(row);
-  Answer answer = mine ? Answer(*mine) : Answer(waiting_for(row, claim, queue || queued, now));
-  transaction.commit();
+  Answer answer = mine ? Answer(*mine) : Answer(waiting_for(row, claim, now));
+  if (row != before) {
+    save(row);
+    transaction.commit();
+  }
   return answer;
 }
 
@@ -113,11 +116,13 @@ std::optional<Grant> LockTable::repeated(Row& row, const Claim& claim, BootTime 
 
 void LockTable::enqueue(Row& row, const Claim& claim, BootTime now) {
   const auto add = [&](const auto& label) {
-    sql_->add_waiter
-        .run(row.id, claim.id.bytes(), to_row(claim.mode), std::int64_t(claim.permits),
-             std::int64_t(claim.ttl.count()), liveness_.mine().id,
-             std::int64_t(claim.outlives_process), to_row(now), label)
-        .finish();
+    auto added = sql_->add_waiter.run(
+        row.id, claim.id.bytes(), to_row(claim.mode), std::int64_t(claim.permits),
+        std::int64_t(claim.ttl.count()), liveness_.mine().id,
+        std::int64_t(claim.outlives_process), to_row(now), label);
+    added.next();
+    places_[claim.id] = added.number(0);
+    added.finish();
   };
   if (claim.label == label_) {
     add(nullptr);
@@ -127,13 +132,16 @@ void LockTable::enqueue(Row& row, const Claim& claim, BootTime now) {
   ++row.waiting;
 }
 
-Waiting LockTable::waiting_for(const Row& row, const Claim& claim, bool queued, BootTime now) {
+std::optional<std::int64_t> LockTable::place_of(const Row& row, const ClaimId& id) {
+  const auto place = places_.find(id);
+  if (place == places_.end()) return std::nullopt;
+  if (!sql_->waiter_at.run(row.id, place->second, id.bytes()).next()) return std::nullopt;
+  return place->second;
+}
+
+Waiting LockTable::waiting_for(const Row& row, const Claim& claim, BootTime now) {
   Waiting waiting{.look_at = now + kLookAgain};
-  std::int64_t place = INT64_MAX;
-  if (queued) {
-    auto mine = sql_->waiter_of_claim.run(claim.id.bytes());
-    if (mine.next()) place = mine.number(0);
-  }
+  const std::int64_t place = place_of(row, claim.id).value_or(INT64_MAX);
   {
     auto before = sql_->waiters_before.run(row.id, place);
     before.next();
@@ -190,7 +198,7 @@ std::optional<Grant> LockTable::serve(Row& row, const ClaimId* self, BootTime no
     const bool is_self = self && next->claim == *self;
     const bool dead = !is_self && gone(next->process);
     if (!dead && !admits(row.holders(), next->mode, next->permits)) break;
-    sql_->remove_waiter.run(next->seq).finish();
+    sql_->remove_waiter.run(row.id, next->seq).finish();
     --row.waiting;
     if (dead) continue;
     const Duration ttl = is_self ? next->ttl : std::min(next->ttl, kProvisionalTtl);
@@ -274,18 +282,24 @@ bool LockTable::ended(std::int64_t expires, ProcessId process, BootTime now) {
 
 bool LockTable::gone(ProcessId process) {
   if (process == 0 || process == liveness_.mine().id) return false;
-  const ProcessInfo info = process_info(process);
+  const ProcessInfo& info = process_info(process);
   // A row is removed only when its process is gone.
   return info.mark.id == 0 || !liveness_.may_live(info.mark);
 }
 
-ProcessInfo LockTable::process_info(ProcessId process) {
+const ProcessInfo& LockTable::process_info(ProcessId process) {
+  constexpr std::size_t kMaxKnown = 4096;
+  if (known_processes_.size() > kMaxKnown) known_processes_.clear();
+  ProcessInfo& info = known_processes_[process];
+  if (info.mark.id != 0) return info;
   auto row = sql_->process.run(process);
-  if (!row.next()) return {};
-  return ProcessInfo{.mark = {process, row.number(0), row.number(1)},
-                     .pid = row.number(2),
-                     .started = row.number(3),
-                     .pid_space = row.number(4)};
+  if (row.next()) {
+    info = ProcessInfo{.mark = {process, row.number(0), row.number(1)},
+                       .pid = row.number(2),
+                       .started = row.number(3),
+                       .pid_space = row.number(4)};
+  }
+  return info;
 }
 
 std::string LockTable::process_label(ProcessId process) {
@@ -323,7 +337,8 @@ void LockTable::forget_process() {
 // ---- Giving back -------------------------------------------------------------------------------
 
 bool LockTable::release(const Claim& claim, BootTime now) {
-  if (claim.mode == Mode::exclusive &&
+  // Whoever had to wait has others behind it, most likely: then the short way is a detour.
+  if (claim.mode == Mode::exclusive && !places_.contains(claim.id) &&
       sql_->free_held.run(claim.name.bytes(), claim.id.bytes()).finish() == 1) {
     return true;
   }
@@ -333,18 +348,25 @@ bool LockTable::release(const Claim& claim, BootTime now) {
 bool LockTable::release_in_turn(const Claim& claim, BootTime now) {
   sqlite::Transaction transaction(database_);
   std::optional<Row> row = find(claim.name);
-  if (!row) return false;
+  if (!row) {
+    places_.erase(claim.id);
+    return false;
+  }
   bool held = true;
   if (row->owner == claim.id) {
     row->owner.reset();
   } else if (!remove_holder(*row, claim.id)) {
     held = false;
-    if (!remove_waiter(*row, claim.id)) return false;
+    if (!remove_waiter(*row, claim.id)) {
+      places_.erase(claim.id);
+      return false;
+    }
   }
   drop_ended(*row, now);
   serve(*row, nullptr, now);
   save(*row);
   transaction.commit();
+  places_.erase(claim.id);
   return held;
 }
 
@@ -356,16 +378,12 @@ bool LockTable::remove_holder(Row& row, const ClaimId& id) {
 }
 
 bool LockTable::remove_waiter(Row& row, const ClaimId& id) {
-  std::int64_t seq = 0;
-  {
-    auto mine = sql_->waiter_of_claim.run(id.bytes());
-    if (!mine.next()) return false;
-    seq = mine.number(0);
-  }
-  sql_->remove_waiter.run(seq).finish();
+  const std::optional<std::int64_t> place = place_of(row, id);
+  if (!place) return false;
+  sql_->remove_waiter.run(row.id, *place).finish();
   --row.waiting;
   // Whoever stood behind us was watching us.
-  auto next = sql_->next_waiter.run(row.id, seq);
+  auto next = sql_->next_waiter.run(row.id, *place);
   if (next.next()) wakes_.push_back({next.number(0), claim_from(next.bytes(1)), std::nullopt});
   return true;
 }
@@ -447,7 +465,16 @@ LockTable::Row LockTable::load(const Name& name) {
   made.next();
   Row row{.id = made.number(0), .name = name, .token = made.number(1)};
   made.finish();
+  constexpr std::int64_t kForgetEvery = 50'000;
+  if (row.id % kForgetEvery == 0) forget_idle_names(row.id);
   return row;
+}
+
+void LockTable::forget_idle_names(std::int64_t except) {
+  // A program that locks a new name for each of its orders must not fill the disk. Tokens go on
+  // from the highest that is forgotten, so none is given out twice.
+  sql_->raise_floor.run().finish();
+  sql_->remove_idle.run(except).finish();
 }
 
 void LockTable::save(const Row& row) {

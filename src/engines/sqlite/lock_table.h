@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <variant>
 #include <vector>
 
@@ -53,6 +54,8 @@ class LockTable {
   static constexpr Duration kProvisionalTtl = std::chrono::seconds(1);
 
   Answer acquire(const Claim& claim, bool queue, BootTime now);
+  // The same for a claim that is in the queue already; writes only what has changed.
+  Answer look(const Claim& claim, BootTime now) { return acquire_in_turn(claim, true, now); }
   // True if it held.
   bool release(const Claim& claim, BootTime now);
   // False where the hold is gone.
@@ -80,11 +83,12 @@ class LockTable {
 
   std::optional<Row> find(const Name& name);
   Row load(const Name& name);
+  void forget_idle_names(std::int64_t except);
   void save(const Row& row);
   void drop_ended(Row& row, BootTime now);
   bool ended(std::int64_t expires, ProcessId process, BootTime now);
   bool gone(ProcessId process);
-  ProcessInfo process_info(ProcessId process);
+  const ProcessInfo& process_info(ProcessId process);
   std::string process_label(ProcessId process);
 
   // Grants to the queue's head while it can be; drops dead waiters. `self` is granted its whole
@@ -95,8 +99,10 @@ class LockTable {
   std::optional<Grant> repeated(Row& row, const Claim& claim, BootTime now);
   bool remove_holder(Row& row, const ClaimId& id);
   bool remove_waiter(Row& row, const ClaimId& id);
+  // Where a claim of ours stands in the queue, if it still does.
+  std::optional<std::int64_t> place_of(const Row& row, const ClaimId& id);
   void enqueue(Row& row, const Claim& claim, BootTime now);
-  Waiting waiting_for(const Row& row, const Claim& claim, bool queued, BootTime now);
+  Waiting waiting_for(const Row& row, const Claim& claim, BootTime now);
   LockInfo describe(const Row& row, BootTime now);
 
   sqlite::Database& database_;
@@ -104,6 +110,9 @@ class LockTable {
   std::string label_;
   bool registered_ = false;
   std::vector<Wake> wakes_;
+  // Claims of ours that have queued, until they are released. Others are likely to queue behind.
+  std::unordered_map<ClaimId, std::int64_t> places_;
+  std::unordered_map<ProcessId, ProcessInfo> known_processes_;  // A process's facts never change.
   std::unique_ptr<Statements> sql_;
 };
 

@@ -41,11 +41,10 @@ CREATE TABLE holder(
   since INTEGER NOT NULL, expires INTEGER NOT NULL, label BLOB,
   PRIMARY KEY(lock, claim)) WITHOUT ROWID;
 CREATE TABLE waiter(
-  seq INTEGER PRIMARY KEY AUTOINCREMENT,
-  lock INTEGER NOT NULL, claim BLOB NOT NULL UNIQUE,
+  lock INTEGER NOT NULL, seq INTEGER NOT NULL, claim BLOB NOT NULL,
   mode INTEGER NOT NULL, permits INTEGER NOT NULL, ttl INTEGER NOT NULL,
-  process INTEGER NOT NULL, outlives INTEGER NOT NULL, since INTEGER NOT NULL, label BLOB);
-CREATE INDEX waiter_line ON waiter(lock, seq);
+  process INTEGER NOT NULL, outlives INTEGER NOT NULL, since INTEGER NOT NULL, label BLOB,
+  PRIMARY KEY(lock, seq)) WITHOUT ROWID;
 INSERT INTO meta VALUES(1, '', 0);
 PRAGMA user_version = 1;
 )sql";
@@ -57,8 +56,9 @@ constexpr const char* kReboot = R"sql(
 DELETE FROM process;
 DELETE FROM holder;
 DELETE FROM waiter;
-UPDATE lock SET owner = NULL, waiting = 0, sharing = 0, permits = 0, token = token + 1000000000;
-UPDATE meta SET token_floor = token_floor + 1000000000;
+UPDATE meta SET token_floor =
+  max(token_floor, (SELECT coalesce(max(token), 0) FROM lock)) + 1000000000;
+DELETE FROM lock;
 )sql";
 
 std::string boot_id() {

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "base/pause.h"
+#include "base/process.h"
 #include "base/text.h"
 #include "engines/sqlite/death_watch.h"
 #include "engines/sqlite/liveness.h"
@@ -158,7 +159,7 @@ Task<Result<Grant>> SqliteEngine::wait_in_line(const Claim& claim, const Wait& w
     if (wait.deadline.passed(runtime().now())) {
       co_return co_await leave(claim, Failure::busy(std::move(waiting.busy)));
     }
-    const auto look = [&] { return table_.acquire(claim, true, runtime().now()); };
+    const auto look = [&] { return table_.look(claim, runtime().now()); };
     Result<Answer> answer = co_await transact(look, wait.deadline, wait.stop);
     if (!answer) co_return co_await leave(claim, answer.failure());
     if (const Grant* grant = std::get_if<Grant>(&*answer)) co_return *grant;
@@ -308,6 +309,17 @@ Result<std::unique_ptr<Engine>> open_sqlite_engine(const Url& url, Runtime& runt
                                                    const ClientOptions& options) {
   const Result<StoreOptions> store = store_options(url);
   if (!store) return store.failure();
+  if (boot_clock_is_shifted()) {
+    return Failure(Code::misconfigured,
+                   "this process runs in a time namespace of its own, so it cannot share a lock "
+                   "database with others; use a server engine");
+  }
+  if (Liveness::inherited_by_fork(store->path)) {
+    return Failure(Code::forked,
+                   "the parent process had the lock database " + store->path.string() +
+                       " open when it forked, and SQLite cannot be opened a second time then; "
+                       "open clients after fork(), or exec() first");
+  }
   if (Result<void> prepared = prepare_file(store->path); !prepared) return prepared.failure();
   // Several processes may create the tables at the same moment.
   const BootTime give_up = runtime.now() + options.request_timeout;

@@ -83,18 +83,18 @@ void WakeSocket::listen(OnMessage on_message) {
 
 void WakeSocket::receive(const OnMessage& on_message) {
   const int descriptor = receiver_->descriptor();
+  // One at a time: the watch calls again while there are more.
   Packet packet;
-  while (recv(descriptor, &packet, sizeof packet, 0) == sizeof packet) {
-    if (packet.version != Packet{}.version) continue;
-    std::array<std::uint8_t, ClaimId::kBytes> claim{};
-    std::memcpy(claim.data(), packet.claim, claim.size());
-    WakeMessage message{ClaimId(claim), std::nullopt};
-    if (packet.granted) {
-      message.grant = Grant{Token(packet.token), BootTime(Duration(packet.counted_from_ns)),
-                            Duration(packet.ttl_ns)};
-    }
-    on_message(message);
+  if (recv(descriptor, &packet, sizeof packet, 0) != sizeof packet) return;
+  if (packet.version != Packet{}.version) return;
+  std::array<std::uint8_t, ClaimId::kBytes> claim{};
+  std::memcpy(claim.data(), packet.claim, claim.size());
+  WakeMessage message{ClaimId(claim), std::nullopt};
+  if (packet.granted) {
+    message.grant = Grant{Token(packet.token), BootTime(Duration(packet.counted_from_ns)),
+                          Duration(packet.ttl_ns)};
   }
+  on_message(message);
 }
 
 bool WakeSocket::send(ProcessId to, const WakeMessage& message) {
