@@ -62,7 +62,7 @@ class BarePairs {
   explicit BarePairs(const std::string& path) {
     must(sqlite3_open(path.c_str(), &db_), "open");
     for (const char* sql :
-         {"PRAGMA journal_mode = WAL", "PRAGMA synchronous = NORMAL",
+         {"PRAGMA page_size = 1024", "PRAGMA journal_mode = WAL", "PRAGMA synchronous = NORMAL",
           "CREATE TABLE lock(id INTEGER PRIMARY KEY, name BLOB NOT NULL UNIQUE, token INTEGER NOT "
           "NULL, owner BLOB, expires INTEGER)",
           "INSERT INTO lock(name, token) VALUES(CAST('pair' AS BLOB), 0)"}) {

@@ -139,7 +139,7 @@ class RealRuntime final : public Runtime, public Loop {
   Blocked* driver_ = nullptr;  // who, if it is a blocked caller
   std::thread::id driver_thread_;
   bool stopping_ = false;
-  BootTime last_call_ = BootTime::min();
+  BootTime last_call_{};  // Not min(): a difference to it overflows.
 
   std::mutex post_mutex_;  // guards posted_
   RunQueue posted_;

@@ -163,6 +163,8 @@ void prepare_tables(sqlite::Database& database, const StoreOptions& options) {
   check_version(version);
   if (version != kSchemaVersion || stored_boot(database) != boot) {
     // What is decided here must survive a power cut, whatever the caller chose.
+    // Our rows are short, and every commit writes and sums up whole pages: small ones are faster.
+    if (version == 0) database.execute("PRAGMA page_size = 1024");
     database.execute("PRAGMA journal_mode = WAL");
     database.execute("PRAGMA synchronous = FULL");
     sqlite::Transaction transaction(database);

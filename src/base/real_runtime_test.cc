@@ -1,0 +1,223 @@
+#include "base/real_runtime.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <ctime>
+#include <future>
+#include <thread>
+
+#include "holdfast/result.h"
+
+namespace holdfast::internal {
+namespace {
+
+using namespace std::chrono_literals;  // NOLINT(google-build-using-namespace): test code
+
+// Far longer than anything takes that goes right, also on a busy machine.
+constexpr Duration kPatience = 20s;
+
+Task<void> sleep_for(Runtime& runtime, Duration span, std::stop_token stop = {}) {
+  co_await sleep_until(runtime, runtime.now() + span, std::move(stop));
+}
+
+TEST(RealRuntimeTest, ABlockingCallRunsToItsEndOnTheCallersThread) {
+  RealRuntime runtime;
+  std::thread::id ran_on;
+  const auto body = [&]() -> Task<void> {
+    EXPECT_TRUE(runtime.inside());
+    co_await sleep_for(runtime, 5ms);
+    ran_on = std::this_thread::get_id();
+  };
+  runtime.block_on(body());
+  EXPECT_EQ(ran_on, std::this_thread::get_id()) << "a single caller pays no thread hop";
+  EXPECT_FALSE(runtime.inside());
+}
+
+TEST(RealRuntimeTest, SleepDoesNotEndEarly) {
+  RealRuntime runtime;
+  for (const Duration span : {Duration(0ms), Duration(1ms), Duration(30ms)}) {
+    const BootTime begin = runtime.now();
+    runtime.block_on(sleep_for(runtime, span));
+    EXPECT_GE(runtime.now() - begin, span);
+  }
+}
+
+TEST(RealRuntimeTest, AnExceptionComesOutOfTheBlockingCall) {
+  RealRuntime runtime;
+  const auto body = [&]() -> Task<void> {
+    co_await sleep_for(runtime, 1ms);
+    throw std::runtime_error("mine");
+  };
+  EXPECT_THROW(runtime.block_on(body()), std::runtime_error);
+  runtime.block_on(sleep_for(runtime, 1ms));
+}
+
+TEST(RealRuntimeTest, ABlockingCallInsideTheLoopIsRefused) {
+  RealRuntime runtime;
+  Code code = Code::busy;
+  const auto body = [&]() -> Task<void> {
+    try {
+      runtime.block_on(sleep_for(runtime, 1ms));
+    } catch (const LockError& error) {
+      code = error.code();
+    }
+    co_return;
+  };
+  runtime.block_on(body());
+  EXPECT_EQ(code, Code::would_deadlock);
+}
+
+// The background thread must drive what nobody waits for: also when no blocking call ever waited.
+TEST(RealRuntimeTest, DetachedWorkGoesOnWithoutACaller) {
+  RealRuntime runtime;
+  std::promise<void> done;
+  const auto body = [&]() -> Task<void> {
+    co_await sleep_for(runtime, 5ms);
+    done.set_value();
+  };
+  runtime.start(body());
+  EXPECT_EQ(done.get_future().wait_for(kPatience), std::future_status::ready);
+}
+
+class Alarm final : public Timer {
+ public:
+  void on_time() override { rung.set_value(); }
+  std::promise<void> rung;
+};
+
+TEST(RealRuntimeTest, ATimerRingsAfterABlockingCallThatDidNotWait) {
+  RealRuntime runtime;
+  Alarm alarm;
+  const auto body = [&]() -> Task<void> {
+    runtime.arm(alarm, runtime.now() + 5ms);
+    co_return;
+  };
+  runtime.block_on(body());
+  EXPECT_EQ(alarm.rung.get_future().wait_for(kPatience), std::future_status::ready)
+      << "nobody drives the loop: renewals would never happen";
+}
+
+TEST(RealRuntimeTest, AnEarlierTimerIsNotHeldUpByALaterOne) {
+  RealRuntime runtime;
+  std::jthread sleeper(
+      [&](std::stop_token stop) { runtime.block_on(sleep_for(runtime, 1h, std::move(stop))); });
+  std::this_thread::sleep_for(10ms);
+  const BootTime begin = runtime.now();
+  runtime.block_on(sleep_for(runtime, 20ms));
+  EXPECT_LT(runtime.now() - begin, kPatience);
+}
+
+TEST(RealRuntimeTest, AStopTokenFromAnotherThreadWakesAWaiter) {
+  RealRuntime runtime;
+  for (int i = 0; i < 50; ++i) {
+    std::stop_source stop;
+    auto waiting = std::async(std::launch::async,
+                              [&] { runtime.block_on(sleep_for(runtime, 1h, stop.get_token())); });
+    if (i % 2 == 0) std::this_thread::sleep_for(std::chrono::microseconds(i * 10));
+    stop.request_stop();
+    ASSERT_EQ(waiting.wait_for(kPatience), std::future_status::ready) << i;
+  }
+}
+
+TEST(RealRuntimeTest, ManyBlockedCallersAllComeBack) {
+  RealRuntime runtime;
+  std::vector<std::thread> threads;
+  std::atomic<int> back = 0;
+  for (int i = 0; i < 32; ++i) {
+    threads.emplace_back([&, i] {
+      for (int round = 0; round < 20; ++round) {
+        runtime.block_on(
+            sleep_for(runtime, std::chrono::microseconds((i * 37 + round * 11) % 900)));
+      }
+      ++back;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(back, 32);
+}
+
+// One caller's call is finished by another's hand: it must not sleep on.
+TEST(RealRuntimeTest, CallersCanWakeEachOther) {
+  RealRuntime runtime;
+  for (int i = 0; i < 200; ++i) {
+    auto event = std::make_unique<Event>(runtime);
+    const auto wait = [&]() -> Task<void> { co_await event->wait(); };
+    const auto set = [&]() -> Task<void> {
+      event->set();
+      co_return;
+    };
+    auto waiting = std::async(std::launch::async, [&] { runtime.block_on(wait()); });
+    if (i % 3 == 0) std::this_thread::sleep_for(100us);
+    runtime.block_on(set());
+    ASSERT_EQ(waiting.wait_for(kPatience), std::future_status::ready) << i;
+    waiting.get();
+    const auto destroy = [&]() -> Task<void> {
+      event.reset();
+      co_return;
+    };
+    runtime.block_on(destroy());
+  }
+}
+
+TEST(RealRuntimeTest, OnlyOneThreadIsInsideAtATime) {
+  RealRuntime runtime;
+  std::atomic<int> inside = 0;
+  std::atomic<int> overlaps = 0;
+  const auto body = [&]() -> Task<void> {
+    for (int i = 0; i < 10; ++i) {
+      if (++inside != 1) ++overlaps;
+      --inside;
+      co_await sleep_for(runtime, 50us);
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i) threads.emplace_back([&] { runtime.block_on(body()); });
+  for (int i = 0; i < 8; ++i) runtime.start(body());
+  for (std::thread& thread : threads) thread.join();
+  runtime.block_on(sleep_for(runtime, 50ms));
+  EXPECT_EQ(overlaps, 0);
+}
+
+TEST(RealRuntimeTest, UserCallbacksRunOutsideTheLoopOneAfterTheOther) {
+  RealRuntime runtime;
+  std::vector<int> order;
+  std::promise<void> done;
+  const auto body = [&]() -> Task<void> {
+    for (int i = 0; i < 10; ++i) {
+      runtime.call_user([&, i] {
+        EXPECT_FALSE(runtime.inside());
+        order.push_back(i);
+        if (i == 9) done.set_value();
+      });
+    }
+    co_return;
+  };
+  runtime.block_on(body());
+  ASSERT_EQ(done.get_future().wait_for(kPatience), std::future_status::ready);
+  EXPECT_TRUE(std::is_sorted(order.begin(), order.end()));
+  EXPECT_EQ(order.size(), 10U);
+}
+
+TEST(RealRuntimeTest, AnIdleRuntimeUsesNoProcessorTime) {
+  RealRuntime runtime;
+  Alarm later;
+  const auto arm = [&]() -> Task<void> {
+    runtime.arm(later, runtime.now() + 1h);
+    co_return;
+  };
+  runtime.block_on(arm());
+  std::this_thread::sleep_for(20ms);
+  const std::clock_t before = std::clock();
+  std::this_thread::sleep_for(500ms);
+  EXPECT_LT(std::clock() - before, CLOCKS_PER_SEC / 20) << "the background thread polls";
+  const auto disarm = [&]() -> Task<void> {
+    runtime.disarm(later);
+    co_return;
+  };
+  runtime.block_on(disarm());
+}
+
+}  // namespace
+}  // namespace holdfast::internal
