@@ -19,6 +19,7 @@ class SimLoop final : public internal::Loop {
   void start(Task<void> /*task*/) override { refuse(); }
   void block_on(Task<void> /*task*/) override { refuse(); }
   void call_user(std::function<void()> callback) override { node_.call_user(std::move(callback)); }
+  void resume_inside(std::coroutine_handle<> awaiter) override { awaiter.resume(); }
 
  private:
   [[noreturn]] static void refuse() {

@@ -16,6 +16,7 @@
 #include <optional>
 #include <utility>
 
+#include "holdfast/result.h"
 #include "holdfast/task.h"
 
 namespace holdfast {
@@ -35,6 +36,11 @@ class Loop {
   virtual void block_on(Task<void> task) = 0;
   // Runs user code outside the loop.
   virtual void call_user(std::function<void()> callback) = 0;
+  // Resumes a coroutine that belongs to this loop; from any thread.
+  virtual void resume_inside(std::coroutine_handle<> awaiter) = 0;
+
+  // The loop that the calling thread is inside of, if any.
+  static Loop* current();
 };
 
 template <class T>
@@ -42,10 +48,15 @@ Task<void> store(Task<T> task, std::optional<T>* result) {
   result->emplace(co_await std::move(task));
 }
 
+// T is a Result: what keeps the call from being made (forked, would_deadlock) is returned in it.
 template <class T>
 T run_blocking(Loop& loop, Task<T> task) {
   std::optional<T> result;
-  loop.block_on(store(std::move(task), &result));
+  try {
+    loop.block_on(store(std::move(task), &result));
+  } catch (const LockError& error) {
+    return error.failure();
+  }
   return std::move(*result);
 }
 
@@ -69,7 +80,8 @@ class [[nodiscard]] Async {
       direct_ = true;
       return task_.await_suspend(awaiter);
     }
-    loop_->start(resume_elsewhere(loop_, std::move(task_), &result_, awaiter));
+    loop_->start(
+        resume_elsewhere(loop_, std::move(task_), &result_, awaiter, internal::Loop::current()));
     return true;
   }
   T await_resume() { return direct_ ? task_.await_resume() : std::move(*result_); }
@@ -80,10 +92,16 @@ class [[nodiscard]] Async {
     auto value = std::make_shared<T>(co_await std::move(task));
     loop->call_user([callback = std::move(callback), value] { callback(std::move(*value)); });
   }
+  // `home`: the loop of another client, to which the awaiter belongs, if it does.
   static Task<void> resume_elsewhere(std::shared_ptr<internal::Loop> loop, Task<T> task,
-                                     std::optional<T>* result, std::coroutine_handle<> awaiter) {
+                                     std::optional<T>* result, std::coroutine_handle<> awaiter,
+                                     internal::Loop* home) {
     result->emplace(co_await std::move(task));
-    loop->call_user([awaiter] { awaiter.resume(); });
+    if (home) {
+      home->resume_inside(awaiter);
+    } else {
+      loop->call_user([awaiter] { awaiter.resume(); });
+    }
   }
 
   std::shared_ptr<internal::Loop> loop_;

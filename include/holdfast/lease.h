@@ -89,6 +89,7 @@ class [[nodiscard]] Lease {
  private:
   friend class internal::LeaseRecord;
   explicit Lease(std::shared_ptr<internal::LeaseRecord> record) : record_(std::move(record)) {}
+  static Task<Result<void>> release_owned(Lease lease);
 
   std::shared_ptr<internal::LeaseRecord> record_;
 };

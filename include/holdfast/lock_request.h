@@ -25,10 +25,21 @@ namespace holdfast {
 namespace internal {
 class Locker;
 
+// "For ever", in a form to which a moment can be added.
+inline constexpr Duration kLongestPatience = std::chrono::hours(24 * 365 * 10);
+
+template <class Rep, class Period>
+Duration to_patience(const std::chrono::duration<Rep, Period>& patience) {
+  using Wide = std::chrono::duration<long double, std::nano>;  // duration_cast would overflow
+  const Wide wide = std::chrono::duration_cast<Wide>(patience);
+  return wide >= Wide(kLongestPatience) ? kLongestPatience
+                                        : std::chrono::duration_cast<Duration>(wide);
+}
+
 // `moment` on any clock, as a moment on ours.
 template <class Clock, class D>
 BootTime to_boot_time(const std::chrono::time_point<Clock, D>& moment) {
-  return BootClock::now() + std::chrono::duration_cast<Duration>(moment - Clock::now());
+  return BootClock::now() + to_patience(moment - Clock::now());
 }
 inline BootTime to_boot_time(BootTime moment) { return moment; }
 }  // namespace internal

@@ -35,11 +35,11 @@ class Mutex : public LockRequest {
   bool try_lock();
   template <class Rep, class Period>
   bool try_lock_for(const std::chrono::duration<Rep, Period>& patience) {
-    return try_lock_by(try_acquire_for(std::chrono::duration_cast<Duration>(patience)));
+    return !mine() && try_lock_by(try_acquire_for(internal::to_patience(patience)));
   }
   template <class Clock, class D>
   bool try_lock_until(const std::chrono::time_point<Clock, D>& moment) {
-    return try_lock_by(try_acquire_until(moment));
+    return !mine() && try_lock_by(try_acquire_until(moment));
   }
   // REQUIRES: this thread holds it. A lost lock is dropped silently; ask held() or lost() before.
   void unlock() noexcept;
@@ -51,6 +51,7 @@ class Mutex : public LockRequest {
   std::stop_token lost() const;
 
  private:
+  bool mine() const;  // this thread has locked it
   bool try_lock_by(Result<Lease> lease);
   std::unique_ptr<internal::ThreadLeases> leases_;
 };

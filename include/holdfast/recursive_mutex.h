@@ -28,7 +28,7 @@ class RecursiveMutex {
   template <class Rep, class Period>
   bool try_lock_for(const std::chrono::duration<Rep, Period>& patience) {
     return reenter() || enter(request_.try_acquire_for(
-                            std::chrono::duration_cast<Duration>(patience)));
+                            internal::to_patience(patience)));
   }
   template <class Clock, class D>
   bool try_lock_until(const std::chrono::time_point<Clock, D>& moment) {

@@ -42,6 +42,7 @@ const char* code_name(Code code);
 
 // Who is in the way.
 struct Busy {
+  std::string lock;         // the lock's name, for people; filled in by the client
   std::string holder;       // the holder's label, for people; may be empty
   std::uint64_t rank = 0;   // how many waiters were ahead of us
   std::uint64_t token = 0;  // the token of (one of) the present holders; 0 if not known

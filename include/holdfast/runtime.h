@@ -79,7 +79,7 @@ class Runtime {
   virtual void drop(Runnable& work) = 0;
 
   // As defer and drop, from any thread; posting twice before it ran runs it once. After
-  // withdraw() returned, `work` is not in the queue.
+  // withdraw() returned, `work` is not in the queue. What is posted must not be deferred as well.
   virtual void post(Runnable& work) = 0;
   virtual void withdraw(Runnable& work) = 0;
 
@@ -89,6 +89,8 @@ class Runtime {
 
   // Runs the user's code outside the loop, on a thread where it may block.
   virtual void call_user(std::function<void()> callback) = 0;
+  // The same for news that cannot wait for other callbacks, which may block: a lost lock.
+  virtual void call_user_soon(std::function<void()> callback) { call_user(std::move(callback)); }
 
   // The event loop for sockets and other descriptors; null where there are none (simulation).
   virtual asio::io_context* io() { return nullptr; }

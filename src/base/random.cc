@@ -7,7 +7,7 @@
 
 namespace holdfast::internal {
 
-Random::Random(std::uint64_t seed) {
+Random::Random(std::uint64_t seed) : state_{} {
   // splitmix64 spreads a small seed over the whole state.
   for (std::uint64_t& word : state_) {
     seed += 0x9E3779B97F4A7C15ULL;

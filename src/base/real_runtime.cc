@@ -14,7 +14,7 @@ namespace holdfast::internal {
 namespace {
 
 // The runtime whose monitor this thread holds, if any.
-thread_local const RealRuntime* current = nullptr;
+thread_local RealRuntime* inside_of = nullptr;
 
 int open_timerfd() {
   const int descriptor = timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC);
@@ -27,29 +27,31 @@ int open_timerfd() {
 // ---- Entering and leaving ----------------------------------------------------------------------
 
 RealRuntime::Inside::Inside(RealRuntime& runtime)
-    : runtime_(runtime), lock_(runtime.monitor_), outer_(std::exchange(current, &runtime)) {}
+    : runtime_(runtime), lock_(runtime.monitor_), outer_(std::exchange(inside_of, &runtime)) {}
 
 RealRuntime::Inside::~Inside() {
   if (!lock_.owns_lock()) return;
   runtime_.run_ready();
-  current = outer_;
+  inside_of = outer_;
 }
 
 void RealRuntime::Inside::release() {
-  current = outer_;
+  inside_of = outer_;
   lock_.unlock();
 }
 
 void RealRuntime::Inside::retake() {
   lock_.lock();
-  current = &runtime_;
+  inside_of = &runtime_;
 }
 
-bool RealRuntime::inside() const { return current == this; }
+// In a child that was forked inside the loop, `inside_of` is still set; but the loop is the parent's.
+bool RealRuntime::inside() const { return inside_of == this && !forked(); }
 
 bool RealRuntime::on_own_thread() const {
   const std::lock_guard lock(background_mutex_);
-  return background_thread_.get_id() == std::this_thread::get_id() || callbacks_.on_this_thread();
+  return background_thread_.get_id() == std::this_thread::get_id() ||
+         callbacks_.on_this_thread() || urgent_callbacks_.on_this_thread();
 }
 
 void RealRuntime::run_elsewhere(std::function<void()> work) {
@@ -86,6 +88,25 @@ void RealRuntime::call_user(std::function<void()> callback) {
   callbacks_.call(std::move(callback));
 }
 
+void RealRuntime::call_user_soon(std::function<void()> callback) {
+  urgent_callbacks_.call(std::move(callback));
+}
+
+Loop* RealRuntime::current_loop() { return inside_of; }
+
+void RealRuntime::resume_inside(std::coroutine_handle<> awaiter) {
+  struct Resumption final : Runnable {
+    explicit Resumption(std::coroutine_handle<> the_handle) : handle(the_handle) {}
+    void run() override {
+      const std::coroutine_handle<> resumed = handle;
+      delete this;
+      resumed.resume();
+    }
+    std::coroutine_handle<> handle;
+  };
+  post(*new Resumption(awaiter));
+}
+
 // ---- Work from other threads -------------------------------------------------------------------
 
 void RealRuntime::post(Runnable& work) {
@@ -104,13 +125,17 @@ void RealRuntime::withdraw(Runnable& work) {
   posted_.remove(work);
 }
 
-bool RealRuntime::take_posted() {
-  if (!has_posted_.load(std::memory_order_relaxed)) return false;
-  const std::lock_guard lock(post_mutex_);
-  has_posted_ = false;
+bool RealRuntime::run_posted() {
   bool any = false;
-  while (Runnable* work = posted_.pop()) {
-    ready_.push(*work);
+  while (has_posted_.load(std::memory_order_relaxed)) {
+    Runnable* work = nullptr;
+    {
+      const std::lock_guard lock(post_mutex_);
+      work = posted_.pop();
+      has_posted_ = !posted_.empty();
+    }
+    // One at a time: what runs may withdraw what is still queued.
+    if (work) work->run();
     any = true;
   }
   return any;
@@ -121,11 +146,11 @@ bool RealRuntime::take_posted() {
 void RealRuntime::run_ready() {
   do {
     while (Runnable* work = ready_.pop()) work->run();
-  } while (take_posted());
+  } while (run_posted());
 }
 
 bool RealRuntime::run_pending() {
-  bool any = take_posted();
+  bool any = run_posted();
   if (!timers_.empty()) {
     const BootTime moment = now();
     while (Timer* timer = timers_.pop_due(moment)) {
@@ -177,23 +202,27 @@ RealRuntime::Root RealRuntime::run_detached(Task<void> task) {
   --detached_;
 }
 
+void RealRuntime::refuse_after_fork() const {
+  if (!forked()) return;
+  throw LockError(Failure(Code::forked,
+                          "this client was opened by the parent process; open a new one after "
+                          "fork()"));
+}
+
 void RealRuntime::start(Task<void> task) {
+  refuse_after_fork();
   if (inside()) {
     run_detached(std::move(task));
     return;
   }
   const Inside inside(*this);
   run_detached(std::move(task));
-  run_ready();
+  run_pending();
   if (!driven_ && background_needed()) wake_background();
 }
 
 void RealRuntime::block_on(Task<void> task) {
-  if (forked()) {
-    throw LockError(Failure(Code::forked,
-                            "this client was opened by the parent process; open a new one after "
-                            "fork()"));
-  }
+  refuse_after_fork();
   if (this->inside()) {
     throw LockError(Failure(Code::would_deadlock,
                             "a blocking call inside the client's own loop would wait for itself; "
@@ -203,16 +232,16 @@ void RealRuntime::block_on(Task<void> task) {
   {
     Inside inside(*this);
     run_blocked(std::move(task), me);
-    run_ready();
+    run_pending();  // Timers too: calls that never wait must not starve the one who drives.
     if (!me.done) {
       const auto place = blocked_.insert(blocked_.end(), &me);
       // The background thread should not carry our result to us: we can fetch it ourselves.
       if (driven_ && driver_ == nullptr) kick_driver();
       while (!me.done) {
         if (driven_) {
-          current = inside.outer_;
+          inside_of = inside.outer_;
           me.wake.wait(inside.lock_, [&] { return me.done || !driven_; });
-          current = this;
+          inside_of = this;
         } else {
           drive_until_done(me, inside);
         }
@@ -327,5 +356,7 @@ void RealRuntime::watch_timerfd() {
     watch_timerfd();
   });
 }
+
+Loop* Loop::current() { return RealRuntime::current_loop(); }
 
 }  // namespace holdfast::internal

@@ -55,12 +55,15 @@ class RealRuntime final : public Runtime, public Loop {
   void arm(Timer& timer, BootTime at) override;
   void disarm(Timer& timer) override { timers_.disarm(timer); }
   void call_user(std::function<void()> callback) override;
+  void call_user_soon(std::function<void()> callback) override;
   asio::io_context* io() override { return &io_; }
 
   // Loop
   bool inside() const override;
   void start(Task<void> task) override;
   void block_on(Task<void> task) override;
+  void resume_inside(std::coroutine_handle<> awaiter) override;
+  static Loop* current_loop();
 
   bool forked() const { return fork_watch_.forked(); }
   // True on the background and callback threads, which cannot destroy the runtime.
@@ -83,7 +86,7 @@ class RealRuntime final : public Runtime, public Loop {
 
     RealRuntime& runtime_;
     std::unique_lock<std::mutex> lock_;
-    const RealRuntime* outer_;
+    RealRuntime* outer_;
   };
 
   // Descriptors that are being watched: while there are any, somebody must drive.
@@ -104,7 +107,8 @@ class RealRuntime final : public Runtime, public Loop {
   // Runs everything that is ready or due. True if there was anything.
   bool run_pending();
   void run_ready();
-  bool take_posted();
+  bool run_posted();
+  void refuse_after_fork() const;
   // Waits for the next event outside the monitor. REQUIRES: we are the driver.
   void drive_once(Inside& inside);
   void drive_until_done(Blocked& me, Inside& inside);
@@ -152,6 +156,7 @@ class RealRuntime final : public Runtime, public Loop {
   std::thread background_thread_;
 
   CallbackThread callbacks_;
+  CallbackThread urgent_callbacks_;
 };
 
 }  // namespace holdfast::internal

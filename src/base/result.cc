@@ -23,7 +23,8 @@ const char* code_name(Code code) {
 }
 
 Failure Failure::busy(Busy who) {
-  std::string message = "held by " + (who.holder.empty() ? "somebody else" : who.holder);
+  std::string message = who.lock.empty() ? "held by " : "'" + who.lock + "' is held by ";
+  message += who.holder.empty() ? "somebody else" : who.holder;
   if (who.token != 0) message += " with token " + std::to_string(who.token);
   if (who.rank > 0) message += ", " + std::to_string(who.rank) + " waiting before us";
   if (who.expires_in) message += ", ends or is renewed within " + duration_text(*who.expires_in);

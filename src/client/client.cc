@@ -85,6 +85,7 @@ Result<Client> Client::over(const EngineFactory& factory, ClientOptions options)
 }
 
 Result<Client> Client::open(std::string_view url, ClientOptions options) {
+  if (options.label.empty()) options.label = default_label();
   std::string text(url);
   if (text.empty()) {
     Result<std::string> standard = default_url();
@@ -198,6 +199,10 @@ Result<void> Client::evict(const Name& name, Token expected) {
 
 const Guarantees& Client::guarantees() const { return locker_->engine().guarantees(); }
 int Client::liveness_descriptor() const { return locker_->engine().liveness_descriptor(); }
-void Client::run(Task<void> task) { locker_->loop().block_on(std::move(task)); }
+
+void Client::run(Task<void> task) {
+  const std::shared_ptr<Locker> keep = locker_;  // The task may destroy this client.
+  keep->loop().block_on(std::move(task));
+}
 
 }  // namespace holdfast

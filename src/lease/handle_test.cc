@@ -48,10 +48,11 @@ TEST(HandleTest, TextThatIsCutIsRefused) {
 
 TEST(HandleTest, WhatIsNotAHandleIsRefused) {
   const std::string id(32, '0');
-  for (const std::string bad :
+  for (const std::string& bad :
        {std::string(), std::string("x"), std::string("hf1"), std::string("hf1......"),
         "hf2.exclusive.1.1000000000.1." + id + ".78", "hf1.exclusive.1.1000000000.1." + id + ".",
-        "hf1.exclusive.1.1000000000.1." + id + ".7", "hf1.exclusive.1.1000000000.1.00.78",
+        "hf1.exclusive.1.1000000000.1." + id + ".7",
+        std::string("hf1.exclusive.1.1000000000.1.00.78"),
         "hf1.sometimes.1.1000000000.1." + id + ".78", "hf1.exclusive.x.1000000000.1." + id + ".78",
         "hf1.exclusive.1.1000000000.-1." + id + ".78",
         "hf1.exclusive.1.99999999999999999999.1." + id + ".78",

@@ -73,16 +73,26 @@ Result<void> Lease::renew() {
 
 Result<void> Lease::release() {
   if (!record_) return empty_lease();
-  const std::shared_ptr<LeaseRecord> record = std::move(record_);
-  Locker& locker = record->locker();
-  return internal::run_blocking(locker.loop(), locker.release(record));
+  Locker& locker = record_->locker();
+  Result<void> outcome =
+      internal::run_blocking(locker.loop(), keeping(record_, locker.release(record_)));
+  // If the call could not even be made, the lease stays what it was.
+  const bool made =
+      outcome || (outcome.code() != Code::would_deadlock && outcome.code() != Code::forked);
+  if (made) record_ = nullptr;
+  return outcome;
+}
+
+// Owns the lease: if it is never started, the lease is given back by its destructor.
+Task<Result<void>> Lease::release_owned(Lease lease) {
+  const std::shared_ptr<LeaseRecord> record = std::move(lease.record_);
+  co_return co_await record->locker().release(record);
 }
 
 Async<Result<void>> Lease::async_release() {
   if (!record_) throw LockError(empty_lease());
-  const std::shared_ptr<LeaseRecord> record = std::move(record_);
-  Locker& locker = record->locker();
-  return {locker.shared_loop(), keeping(record, locker.release(record))};
+  std::shared_ptr<internal::Loop> loop = record_->locker().shared_loop();
+  return {std::move(loop), release_owned(std::move(*this))};
 }
 
 Result<Handle> Lease::detach() {

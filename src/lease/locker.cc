@@ -10,6 +10,8 @@ namespace holdfast::internal {
 namespace {
 
 constexpr Duration kMaxTtl = std::chrono::hours(24 * 30);
+// Less would not be before the end.
+constexpr Duration kMinWarning = std::chrono::milliseconds(1);
 
 Observer& silent_observer() {
   static Observer silent;
@@ -29,7 +31,7 @@ Locker::Locker(Runtime& runtime, Loop& loop, std::unique_ptr<Engine> engine, Cli
       observer_(options_.observer ? *options_.observer : silent_observer()),
       engine_(std::move(engine)),
       tasks_(runtime),
-      renewer_(runtime, *engine_, tasks_, observer_) {}
+      renewer_(runtime, *engine_, tasks_, observer_, options_.request_timeout) {}
 
 Locker::~Locker() = default;
 
@@ -39,9 +41,9 @@ Result<void> Locker::check(const Claim& claim, const LockOptions& options) const
     return invalid("ttl must be between " + duration_text(can.min_ttl) + " and 30 days on " +
                    can.engine + ", not " + duration_text(claim.ttl));
   }
-  if (options.warn_before && (*options.warn_before < Duration(0) ||
+  if (options.warn_before && (*options.warn_before < kMinWarning ||
                               *options.warn_before > claim.ttl / 2)) {
-    return invalid("warn_before must be between 0 and half of the ttl, not " +
+    return invalid("warn_before must be between 1 ms and half of the ttl, not " +
                    duration_text(*options.warn_before));
   }
   if (claim.permits == 0) return invalid("a semaphore needs at least one permit");
@@ -78,7 +80,18 @@ Task<Result<Grant>> Locker::ask(Claim& claim, const Wait& wait, const LockOption
     }
     if (!grant) {
       if (grant.code() == Code::unknown) tasks_.spawn(clean_up(claim));
-      co_return grant;
+      if (!grant.failure().busy()) co_return grant;
+      Busy busy = *grant.failure().busy();
+      busy.lock = claim.name.display();
+      co_return Failure::busy(std::move(busy));
+    }
+    // A grant that was handed over can be short until its first renewal: where nobody renews in
+    // the background, that is now.
+    if (grant->ttl < claim.ttl && !options.auto_renew) {
+      const Hold hold{claim, grant->token};
+      const std::vector<Result<Grant>> renewed =
+          co_await engine_->renew(std::span(&hold, 1), request_deadline());
+      if (renewed.front()) grant = renewed.front();
     }
     if (runtime_.now() < validity_of(*grant, options.warn_before).lost_at) co_return grant;
     // We were paused, or the reply was late: the grant is too old to be believed.
@@ -134,7 +147,10 @@ Task<Result<void>> Locker::release(std::shared_ptr<LeaseRecord> record) {
   // Also when it was lost: what is ours by id must not stay until its ttl ends.
   const Result<bool> ended = co_await engine_->release(record->hold.claim, deadline);
   observer_.on_released(record->hold, ended);
-  if (!ended) co_return ended.failure();
+  if (!ended) {
+    tasks_.spawn(clean_up(record->hold.claim));  // Or it would stay until its ttl ends.
+    co_return ended.failure();
+  }
   if (held && *ended) co_return Result<void>();
   co_return Failure(Code::not_held, "the lock '" + record->hold.claim.name.display() +
                                         "' had been lost before it was released");
@@ -147,7 +163,7 @@ void Locker::release_in_background(std::shared_ptr<LeaseRecord> record) {
 // ---- Handles -----------------------------------------------------------------------------------
 
 Task<Result<Handle>> Locker::acquire_detached(Claim claim, Wait wait) {
-  const LockOptions options{.ttl = claim.ttl};
+  const LockOptions options{.ttl = claim.ttl, .auto_renew = false};
   if (Result<void> checked = check(claim, options); !checked) co_return checked.failure();
   claim.outlives_process = true;
   claim.id = draw_claim_id(runtime_);
@@ -166,6 +182,10 @@ Task<Result<Handle>> Locker::detach(std::shared_ptr<LeaseRecord> record) {
   if (!record->validity.held(runtime_.now())) {
     co_return Failure(Code::not_held, "the lock '" + record->hold.claim.name.display() +
                                           "' was lost; there is nothing to detach");
+  }
+  // Its whole ttl begins now, also if the grant was short at first.
+  if (Result<void> renewed = co_await renewer_.renew_now(record); !renewed) {
+    co_return renewed.failure();
   }
   const Result<void> detached = co_await engine_->detach(record->hold, request_deadline());
   if (!detached) co_return detached.failure();
@@ -188,6 +208,7 @@ Task<Result<Lease>> Locker::adopt(Hold hold, LockOptions options) {
 }
 
 Task<Result<void>> Locker::renew_detached(Hold hold) {
+  if (Result<void> checked = check(hold.claim, {}); !checked) co_return checked.failure();
   const std::vector<Result<Grant>> outcomes =
       co_await engine_->renew(std::span(&hold, 1), request_deadline());
   if (!outcomes.front()) co_return outcomes.front().failure();

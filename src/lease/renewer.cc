@@ -15,8 +15,13 @@ Duration retry_pause(Duration ttl) {
 
 }  // namespace
 
-Renewer::Renewer(Runtime& runtime, Engine& engine, TaskGroup& tasks, Observer& observer)
-    : runtime_(runtime), engine_(engine), tasks_(tasks), observer_(observer) {}
+Renewer::Renewer(Runtime& runtime, Engine& engine, TaskGroup& tasks, Observer& observer,
+                 Duration request_timeout)
+    : runtime_(runtime),
+      engine_(engine),
+      tasks_(tasks),
+      observer_(observer),
+      request_timeout_(request_timeout) {}
 
 Renewer::~Renewer() { runtime_.drop(*this); }
 
@@ -77,11 +82,13 @@ Task<void> Renewer::renew(Batch batch) {
   if (batch.empty()) co_return;
   std::vector<Hold> holds;
   holds.reserve(batch.size());
-  BootTime deadline = BootTime::max();
+  // Each attempt gets a part of the time only: a lost reply must leave room for another.
+  BootTime deadline = runtime_.now() + request_timeout_;
   for (const auto& record : batch) {
     holds.push_back(record->hold);
     record->state_ = LeaseRecord::State::renewing;
-    deadline = std::min(deadline, record->validity.lost_at());
+    deadline = std::min({deadline, runtime_.now() + record->hold.claim.ttl / 6,
+                         record->validity.lost_at()});
   }
   const std::vector<Result<Grant>> outcomes =
       co_await engine_.renew(holds, Deadline::at(deadline));
@@ -140,7 +147,7 @@ void Renewer::declare_lost(LeaseRecord& record) {
   record.state_ = LeaseRecord::State::ended;
   record.validity.lose();
   observer_.on_lost(record.hold, record.validity.valid_until());
-  runtime_.call_user([keep = record.shared_from_this()] { keep->lost.request_stop(); });
+  runtime_.call_user_soon([keep = record.shared_from_this()] { keep->lost.request_stop(); });
 }
 
 }  // namespace holdfast::internal

@@ -18,7 +18,8 @@ namespace holdfast::internal {
 
 class Renewer : private Runnable {
  public:
-  Renewer(Runtime& runtime, Engine& engine, TaskGroup& tasks, Observer& observer);
+  Renewer(Runtime& runtime, Engine& engine, TaskGroup& tasks, Observer& observer,
+          Duration request_timeout);
   ~Renewer() override;
 
   // `grant` is what the record's lease rests on now.
@@ -48,6 +49,7 @@ class Renewer : private Runnable {
   Engine& engine_;
   TaskGroup& tasks_;
   Observer& observer_;
+  Duration request_timeout_;
   Batch due_;
 };
 

@@ -1,5 +1,7 @@
 #include "holdfast/lock_request.h"
 
+#include <algorithm>
+
 #include "lease/locker.h"
 
 namespace holdfast {
@@ -20,7 +22,7 @@ Result<Lease> LockRequest::acquire_by(Deadline deadline, std::stop_token stop) {
 }
 
 Deadline LockRequest::deadline_after(Duration patience) const {
-  return Deadline::at(locker_->runtime().now() + patience);
+  return Deadline::at(locker_->runtime().now() + std::min(patience, internal::kLongestPatience));
 }
 
 Result<Lease> LockRequest::acquire(std::stop_token stop) {

@@ -8,7 +8,10 @@ namespace holdfast {
 struct MultiLease::AnyLost {
   struct Trigger {
     std::stop_source source;
-    void operator()() { source.request_stop(); }
+    void operator()() const {
+      std::stop_source keep = source;  // A callback of the user's may destroy us.
+      keep.request_stop();
+    }
   };
 
   explicit AnyLost(const std::vector<Lease>& leases) {
@@ -27,7 +30,7 @@ MultiLease::MultiLease(std::vector<Lease> leases)
 
 MultiLease& MultiLease::operator=(MultiLease&& other) noexcept {
   if (this != &other) {
-    static_cast<void>(release());
+    while (!leases_.empty()) leases_.pop_back();
     leases_ = std::move(other.leases_);
     any_lost_ = std::move(other.any_lost_);
     other.leases_.clear();

@@ -12,7 +12,7 @@ Mutex::Mutex(Mutex&&) noexcept = default;
 Mutex& Mutex::operator=(Mutex&&) noexcept = default;
 
 void Mutex::lock() {
-  if (leases_->has_mine()) {
+  if (mine()) {
     throw LockError(Failure(Code::would_deadlock, "this thread holds the mutex '" +
                                                       name().display() +
                                                       "' already; use a RecursiveMutex"));
@@ -20,7 +20,9 @@ void Mutex::lock() {
   leases_->put(acquire().value());
 }
 
-bool Mutex::try_lock() { return !leases_->has_mine() && try_lock_by(try_acquire()); }
+bool Mutex::mine() const { return leases_->has_mine(); }
+
+bool Mutex::try_lock() { return !mine() && try_lock_by(try_acquire()); }
 
 bool Mutex::try_lock_by(Result<Lease> lease) {
   if (!lease && lease.code() == Code::busy) return false;

@@ -51,6 +51,7 @@ Failure Error::failure(const std::filesystem::path& path) const {
       return Failure(Code::misconfigured,
                      where + "cannot be opened for writing (" + what() +
                          "); check the permissions of the file and of its directory");
+    case kRefused: return Failure(Code::misconfigured, where + what());
     case SQLITE_ERROR:
     case SQLITE_MISMATCH:
       return Failure(Code::misconfigured,
@@ -73,9 +74,27 @@ Database::Database(const std::filesystem::path& path) {
   sqlite3_busy_handler(raw_, &on_busy, nullptr);
   // Closing must not cost an fsync: a command that takes a lock for a moment opens and closes.
   sqlite3_db_config(raw_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+  sqlite3_wal_hook(raw_, &on_commit, this);
 }
 
-Database::~Database() { sqlite3_close_v2(raw_); }
+Database::~Database() {
+  // But whoever opens it next, with nobody else there, must read the whole log.
+  constexpr int kPagesToLeave = 200;
+  if (log_pages_ > kPagesToLeave) checkpoint();
+  sqlite3_close_v2(raw_);
+}
+
+void Database::checkpoint() {
+  sqlite3_wal_checkpoint_v2(raw_, nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
+}
+
+int Database::on_commit(void* self, sqlite3* /*raw*/, const char* /*name*/, int log_pages) {
+  constexpr int kCheckpointPages = 1000;  // SQLite's own default
+  auto* database = static_cast<Database*>(self);
+  database->log_pages_ = log_pages;
+  if (log_pages >= kCheckpointPages) database->checkpoint();
+  return SQLITE_OK;
+}
 
 void Database::execute(const char* sql) {
   const int code = sqlite3_exec(raw_, sql, nullptr, nullptr, nullptr);
@@ -140,11 +159,19 @@ Transaction::Transaction(Database& database) : database_(database) {
   database_.execute("BEGIN IMMEDIATE");
 }
 
-Transaction::~Transaction() {
-  if (!open_) return;
-  // What we wanted to report is under way already; a failed rollback adds nothing to it.
-  sqlite3_exec(database_.raw(), "ROLLBACK", nullptr, nullptr, nullptr);
+namespace {
+// What we wanted to report is under way already; a failed rollback adds nothing to it.
+void roll_back(Database& database) {
+  sqlite3_exec(database.raw(), "ROLLBACK", nullptr, nullptr, nullptr);
 }
+}  // namespace
+
+Transaction::~Transaction() {
+  if (open_) roll_back(database_);
+}
+
+Snapshot::Snapshot(Database& database) : database_(database) { database_.execute("BEGIN"); }
+Snapshot::~Snapshot() { roll_back(database_); }
 
 void Transaction::commit() {
   database_.execute("COMMIT");

@@ -21,6 +21,9 @@ namespace holdfast::internal::sqlite {
 
 class Error : public std::runtime_error {
  public:
+  // A refusal of our own, not SQLite's.
+  static constexpr int kRefused = 255;
+
   Error(int code, const std::string& message) : std::runtime_error(message), code_(code) {}
 
   int code() const { return code_; }  // SQLite's extended result code
@@ -43,11 +46,18 @@ class Database {
 
   void execute(const char* sql);
   int changes() const;
+  // How many pages the write-ahead log had after our last commit.
+  int log_pages() const { return log_pages_; }
+  // Copies the log into the database as far as nobody is in the way.
+  void checkpoint();
   sqlite3* raw() const { return raw_; }
   [[noreturn]] void fail(int code) const;
 
  private:
+  static int on_commit(void* self, sqlite3* raw, const char* name, int log_pages);
+
   sqlite3* raw_ = nullptr;
+  int log_pages_ = 0;
 };
 
 // A prepared statement. run() binds the arguments and returns a cursor, which resets the
@@ -112,6 +122,18 @@ class Transaction {
  private:
   Database& database_;
   bool open_ = true;
+};
+
+// Several reads of one moment.
+class Snapshot {
+ public:
+  explicit Snapshot(Database& database);
+  ~Snapshot();
+  Snapshot(const Snapshot&) = delete;
+  Snapshot& operator=(const Snapshot&) = delete;
+
+ private:
+  Database& database_;
 };
 
 }  // namespace holdfast::internal::sqlite

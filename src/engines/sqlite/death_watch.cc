@@ -32,7 +32,8 @@ DeathWatch::Watching DeathWatch::watch(const std::vector<ProcessInfo>& processes
   for (const ProcessInfo& process : processes) {
     auto place = watched_.find(process.mark.id);
     if (place == watched_.end()) {
-      std::unique_ptr<DescriptorWatch> pidfd = open_pidfd(process);
+      std::unique_ptr<DescriptorWatch> pidfd =
+          dead_.contains(process.mark.id) ? nullptr : open_pidfd(process);
       if (!pidfd) {
         watching.must_poll_ = true;
         continue;
@@ -48,6 +49,7 @@ DeathWatch::Watching DeathWatch::watch(const std::vector<ProcessInfo>& processes
 void DeathWatch::on_death(ProcessId process) {
   const auto place = watched_.find(process);
   if (place == watched_.end()) return;
+  dead_.insert(process);
   const std::set<Event*> events = std::move(place->second.events);
   watched_.erase(place);  // A dead process's pidfd stays readable for ever.
   for (Event* event : events) event->set();

@@ -51,6 +51,8 @@ class DeathWatch {
   Runtime& runtime_;
   std::int64_t pid_space_;
   std::map<ProcessId, Watched> watched_;
+  // Dead, but not all of its children: their pidfd would be readable for ever.
+  std::set<ProcessId> dead_;
 };
 
 }  // namespace holdfast::internal

@@ -108,10 +108,14 @@ Liveness::~Liveness() {
 
 bool Liveness::may_live(const ProcessMark& process) const {
   if (process.id == 0 || process.id == mine_.id) return true;
-  if (process.device != mine_.device || process.inode != mine_.inode) return true;
+  if (!same_file(process)) return true;
   struct flock lock = byte_at(process.id);
   if (fcntl(descriptor_, F_OFD_GETLK, &lock) != 0) return true;
   return lock.l_type != F_UNLCK;
+}
+
+bool Liveness::surely_lives(const ProcessMark& process) const {
+  return same_file(process) && process.id != mine_.id && may_live(process);
 }
 
 }  // namespace holdfast::internal

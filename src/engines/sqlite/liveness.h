@@ -44,9 +44,15 @@ class Liveness {
   const ProcessMark& mine() const { return mine_; }
   // False only if that process is gone for certain.
   bool may_live(const ProcessMark& process) const;
+  // True only if that process lives for certain.
+  bool surely_lives(const ProcessMark& process) const;
   int descriptor() const { return descriptor_; }
 
  private:
+  bool same_file(const ProcessMark& process) const {
+    return process.device == mine_.device && process.inode == mine_.inode;
+  }
+
   int descriptor_;
   ProcessMark mine_;
 };

@@ -22,13 +22,15 @@ LockTable::Statements::Statements(sqlite::Database& db)
            " label = ?7, waiting = ?8, sharing = ?9, sharing_mode = ?10, permits = ?11"
            " WHERE id = ?1"),
       renew_owner(db,
-                  "UPDATE lock SET expires = ?3 WHERE name = ?1 AND owner = ?2 AND expires > ?4"),
+                  "UPDATE lock SET expires = max(expires, ?3)"
+                  " WHERE name = ?1 AND owner = ?2 AND expires > ?4 AND token = ?5"),
       renew_holder(db,
-                   "UPDATE holder SET expires = ?3 WHERE claim = ?2 AND expires > ?4"
+                   "UPDATE holder SET expires = max(expires, ?3)"
+                   " WHERE claim = ?2 AND expires > ?4 AND token = ?5"
                    " AND lock = (SELECT id FROM lock WHERE name = ?1)"),
-      detach_owner(db, "UPDATE lock SET process = 0 WHERE name = ?1 AND owner = ?2"),
+      detach_owner(db, "UPDATE lock SET process = 0 WHERE name = ?1 AND owner = ?2 AND token = ?3"),
       detach_holder(db,
-                    "UPDATE holder SET process = 0 WHERE claim = ?2"
+                    "UPDATE holder SET process = 0 WHERE claim = ?2 AND token = ?3"
                     " AND lock = (SELECT id FROM lock WHERE name = ?1)"),
       holders(db,
               "SELECT claim, token, process, since, expires, label FROM holder WHERE lock = ?1"
@@ -45,6 +47,7 @@ LockTable::Statements::Statements(sqlite::Database& db)
       add_waiter(db,
                  "INSERT INTO waiter VALUES(?1, (SELECT coalesce(max(seq), 0) + 1 FROM waiter"
                  " WHERE lock = ?1), ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) RETURNING seq"),
+      remove_waiters_of(db, "DELETE FROM waiter WHERE lock = ?1 AND process = ?2"),
       remove_waiter(db, "DELETE FROM waiter WHERE lock = ?1 AND seq = ?2"),
       next_waiter(db,
                   "SELECT process, claim FROM waiter WHERE lock = ?1 AND seq > ?2"
@@ -57,18 +60,19 @@ LockTable::Statements::Statements(sqlite::Database& db)
                      " ORDER BY seq DESC LIMIT 1"),
       process(db,
               "SELECT device, inode, pid, started, pid_space, label FROM process WHERE id = ?1"),
-      processes(db, "SELECT id, device, inode FROM process LIMIT 64"),
+      processes(db, "SELECT id, device, inode FROM process"),
       add_process(db, "INSERT OR REPLACE INTO process VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)"),
       remove_process(db, "DELETE FROM process WHERE id = ?1"),
       names(db,
             "SELECT name FROM lock WHERE name >= ?1 AND (owner IS NOT NULL OR waiting > 0 OR"
             " sharing > 0) ORDER BY name"),
       raise_floor(db,
-                  "UPDATE meta SET token_floor = max(token_floor, (SELECT max(token) FROM lock"
-                  " WHERE owner IS NULL AND waiting = 0 AND sharing = 0))"),
+                  "UPDATE meta SET token_floor = max(token_floor, (SELECT coalesce(max(token), 0)"
+                  " FROM (SELECT token FROM lock WHERE owner IS NULL AND waiting = 0 AND"
+                  " sharing = 0 AND id < ?1 ORDER BY id LIMIT ?2)))"),
       remove_idle(db,
-                  "DELETE FROM lock WHERE owner IS NULL AND waiting = 0 AND sharing = 0"
-                  " AND id <> ?1") {}
+                  "DELETE FROM lock WHERE id IN (SELECT id FROM lock WHERE owner IS NULL AND"
+                  " waiting = 0 AND sharing = 0 AND id < ?1 ORDER BY id LIMIT ?2)") {}
 
 ClaimId claim_from(std::string_view bytes) {
   std::array<std::uint8_t, ClaimId::kBytes> raw{};

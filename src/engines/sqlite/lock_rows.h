@@ -60,6 +60,7 @@ struct LockTable::Statements {
   sqlite::Statement line;
   sqlite::Statement waiter_at;
   sqlite::Statement add_waiter;
+  sqlite::Statement remove_waiters_of;
   sqlite::Statement remove_waiter;
   sqlite::Statement next_waiter;
   sqlite::Statement waiters_before;
@@ -77,6 +78,7 @@ struct LockTable::Statements {
 ClaimId claim_from(std::string_view bytes);
 inline std::int64_t to_row(Mode mode) { return static_cast<std::int64_t>(mode); }
 inline Mode mode_from(std::int64_t number) { return static_cast<Mode>(number); }
+inline std::int64_t to_row(Token token) { return static_cast<std::int64_t>(token.value()); }
 inline std::int64_t to_row(BootTime moment) { return moment.time_since_epoch().count(); }
 inline BootTime moment_from(std::int64_t nanoseconds) { return BootTime(Duration(nanoseconds)); }
 

@@ -21,8 +21,10 @@ std::optional<std::string> text_at(const sqlite::Statement::Cursor& row, int col
 
 }  // namespace
 
-LockTable::LockTable(sqlite::Database& database, const Liveness& liveness, std::string label)
-    : database_(database),
+LockTable::LockTable(Runtime& runtime, sqlite::Database& database, const Liveness& liveness,
+                     std::string label)
+    : runtime_(runtime),
+      database_(database),
       liveness_(liveness),
       label_(std::move(label)),
       sql_(std::make_unique<Statements>(database)) {}
@@ -31,15 +33,16 @@ LockTable::~LockTable() = default;
 
 // ---- Acquiring ---------------------------------------------------------------------------------
 
-Answer LockTable::acquire(const Claim& claim, bool queue, BootTime now) {
+Answer LockTable::acquire(const Claim& claim, bool queue) {
   register_process();
   if (claim.mode == Mode::exclusive) {
-    if (const std::optional<Grant> grant = acquire_at_once(claim, now)) return *grant;
+    if (const std::optional<Grant> grant = acquire_at_once(claim)) return *grant;
   }
-  return acquire_in_turn(claim, queue, now);
+  return acquire_in_turn(claim, queue);
 }
 
-std::optional<Grant> LockTable::acquire_at_once(const Claim& claim, BootTime now) {
+std::optional<Grant> LockTable::acquire_at_once(const Claim& claim) {
+  const BootTime now = runtime_.now();
   const ProcessId process = claim.outlives_process ? 0 : liveness_.mine().id;
   auto row = claim.label == label_
                  ? sql_->take_free.run(claim.name.bytes(), claim.id.bytes(), process, to_row(now),
@@ -52,8 +55,10 @@ std::optional<Grant> LockTable::acquire_at_once(const Claim& claim, BootTime now
   return Grant{token, now, claim.ttl};
 }
 
-Answer LockTable::acquire_in_turn(const Claim& claim, bool queue, BootTime now) {
+Answer LockTable::acquire_in_turn(const Claim& claim, bool queue) {
   sqlite::Transaction transaction(database_);
+  // Only now: getting in here may have taken a while, and others are granted from it.
+  const BootTime now = runtime_.now();
   Row row = load(claim.name);
   const Row before = row;
   drop_ended(row, now);
@@ -64,7 +69,8 @@ Answer LockTable::acquire_in_turn(const Claim& claim, bool queue, BootTime now) 
     return *again;
   }
   if (claim.mode == Mode::permit && row.permits != claim.permits) {
-    if (row.permits != 0 && (row.sharing > 0 || row.waiting > 0)) {
+    const bool in_use = row.sharing > 0 && row.sharing_mode == Mode::permit;
+    if (in_use || (row.waiting > 0 && row.permits != 0)) {
       return Failure(Code::invalid_argument,
                      "'" + claim.name.display() + "' is a semaphore of " +
                          std::to_string(row.permits) + " permits, not of " +
@@ -89,17 +95,17 @@ Answer LockTable::acquire_in_turn(const Claim& claim, bool queue, BootTime now) 
     mine = grant(row, self, claim.ttl, now);
   }
   if (!mine && queue && !queued) enqueue(row, claim, now);
+  if (!mine) drop_dead_before(row, claim.id);
   Answer answer = mine ? Answer(*mine) : Answer(waiting_for(row, claim, now));
-  if (row != before) {
-    save(row);
-    transaction.commit();
-  }
+  // A dead waiter that left and we who came add up to nothing in the row, but not in the queue.
+  if (row != before) save(row);
+  transaction.commit();
   return answer;
 }
 
 std::optional<Grant> LockTable::repeated(Row& row, const Claim& claim, BootTime now) {
   if (row.owner == claim.id) {
-    row.expires = to_row(now + claim.ttl);
+    row.expires = std::max(row.expires, to_row(now + claim.ttl));
     return Grant{Token(static_cast<std::uint64_t>(row.token)), now, claim.ttl};
   }
   if (row.sharing == 0) return std::nullopt;
@@ -109,7 +115,8 @@ std::optional<Grant> LockTable::repeated(Row& row, const Claim& claim, BootTime 
     if (!holder.next()) return std::nullopt;
     token = holder.number(0);
   }
-  sql_->renew_holder.run(claim.name.bytes(), claim.id.bytes(), to_row(now + claim.ttl), to_row(now))
+  sql_->renew_holder
+      .run(claim.name.bytes(), claim.id.bytes(), to_row(now + claim.ttl), to_row(now), token)
       .finish();
   return Grant{Token(static_cast<std::uint64_t>(token)), now, claim.ttl};
 }
@@ -130,6 +137,21 @@ void LockTable::enqueue(Row& row, const Claim& claim, BootTime now) {
     add(std::string_view(claim.label));
   }
   ++row.waiting;
+}
+
+void LockTable::drop_dead_before(Row& row, const ClaimId& id) {
+  const std::optional<std::int64_t> place = place_of(row, id);
+  if (!place) return;
+  // Else nobody could be watched in their stead, and we would have to look again and again.
+  for (;;) {
+    ProcessId process = 0;
+    {
+      auto before = sql_->process_before.run(row.id, *place, liveness_.mine().id);
+      if (before.next()) process = before.number(0);
+    }
+    if (process == 0 || !gone(process)) return;
+    row.waiting -= sql_->remove_waiters_of.run(row.id, process).finish();
+  }
 }
 
 std::optional<std::int64_t> LockTable::place_of(const Row& row, const ClaimId& id) {
@@ -327,6 +349,7 @@ void LockTable::register_process() {
     }
   }
   for (const ProcessId process : dead) sql_->remove_process.run(process).finish();
+  dead_ = std::move(dead);
 }
 
 void LockTable::forget_process() {
@@ -336,17 +359,18 @@ void LockTable::forget_process() {
 
 // ---- Giving back -------------------------------------------------------------------------------
 
-bool LockTable::release(const Claim& claim, BootTime now) {
+bool LockTable::release(const Claim& claim) {
   // Whoever had to wait has others behind it, most likely: then the short way is a detour.
   if (claim.mode == Mode::exclusive && !places_.contains(claim.id) &&
       sql_->free_held.run(claim.name.bytes(), claim.id.bytes()).finish() == 1) {
     return true;
   }
-  return release_in_turn(claim, now);
+  return release_in_turn(claim);
 }
 
-bool LockTable::release_in_turn(const Claim& claim, BootTime now) {
+bool LockTable::release_in_turn(const Claim& claim) {
   sqlite::Transaction transaction(database_);
+  const BootTime now = runtime_.now();
   std::optional<Row> row = find(claim.name);
   if (!row) {
     places_.erase(claim.id);
@@ -390,19 +414,22 @@ bool LockTable::remove_waiter(Row& row, const ClaimId& id) {
 
 // ---- Keeping -----------------------------------------------------------------------------------
 
-std::vector<bool> LockTable::renew(std::span<const Hold> holds, BootTime now) {
-  std::vector<bool> renewed;
+std::vector<std::optional<Grant>> LockTable::renew(std::span<const Hold> holds) {
+  std::vector<std::optional<Grant>> renewed;
   renewed.reserve(holds.size());
   std::optional<sqlite::Transaction> transaction;
   if (holds.size() > 1) transaction.emplace(database_);
+  const BootTime now = runtime_.now();
   for (const Hold& hold : holds) {
     const Claim& claim = hold.claim;
     sqlite::Statement& statement =
         claim.mode == Mode::exclusive ? sql_->renew_owner : sql_->renew_holder;
-    renewed.push_back(statement
-                          .run(claim.name.bytes(), claim.id.bytes(), to_row(now + claim.ttl),
-                               to_row(now))
-                          .finish() == 1);
+    const int changed = statement
+                            .run(claim.name.bytes(), claim.id.bytes(), to_row(now + claim.ttl),
+                                 to_row(now), to_row(hold.token))
+                            .finish();
+    renewed.push_back(changed == 1 ? std::optional(Grant{hold.token, now, claim.ttl})
+                                   : std::nullopt);
   }
   if (transaction) transaction->commit();
   return renewed;
@@ -412,14 +439,15 @@ bool LockTable::detach(const Hold& hold) {
   const Claim& claim = hold.claim;
   sqlite::Statement& statement =
       claim.mode == Mode::exclusive ? sql_->detach_owner : sql_->detach_holder;
-  return statement.run(claim.name.bytes(), claim.id.bytes()).finish() == 1;
+  return statement.run(claim.name.bytes(), claim.id.bytes(), to_row(hold.token)).finish() == 1;
 }
 
-bool LockTable::evict(const Name& name, Token token, BootTime now) {
+bool LockTable::evict(const Name& name, Token token) {
   sqlite::Transaction transaction(database_);
+  const BootTime now = runtime_.now();
   std::optional<Row> row = find(name);
   if (!row) return false;
-  const auto wanted = static_cast<std::int64_t>(token.value());
+  const auto wanted = to_row(token);
   drop_ended(*row, now);
   if (row->owner && row->token == wanted) {
     row->owner.reset();
@@ -465,16 +493,19 @@ LockTable::Row LockTable::load(const Name& name) {
   made.next();
   Row row{.id = made.number(0), .name = name, .token = made.number(1)};
   made.finish();
-  constexpr std::int64_t kForgetEvery = 50'000;
-  if (row.id % kForgetEvery == 0) forget_idle_names(row.id);
+  constexpr std::int64_t kRemember = 50'000;
+  constexpr std::int64_t kForgetEvery = 1'000;
+  if (row.id > kRemember && row.id % kForgetEvery == 0) forget_idle_names(row.id - kRemember);
   return row;
 }
 
-void LockTable::forget_idle_names(std::int64_t except) {
+void LockTable::forget_idle_names(std::int64_t before) {
   // A program that locks a new name for each of its orders must not fill the disk. Tokens go on
-  // from the highest that is forgotten, so none is given out twice.
-  sql_->raise_floor.run().finish();
-  sql_->remove_idle.run(except).finish();
+  // from the highest that is forgotten, so none is given out twice. In slices: this is somebody's
+  // acquire.
+  constexpr std::int64_t kSlice = 2'000;
+  sql_->raise_floor.run(before, kSlice).finish();
+  sql_->remove_idle.run(before, kSlice).finish();
 }
 
 void LockTable::save(const Row& row) {
@@ -495,7 +526,11 @@ void LockTable::save(const Row& row) {
 
 // ---- Looking -----------------------------------------------------------------------------------
 
-LockInfo LockTable::describe(const Row& row, BootTime now) {
+LockInfo LockTable::describe(const Name& name) {
+  const std::optional<Row> found = find(name);
+  if (!found) return LockInfo{.name = name};
+  const Row& row = *found;
+  const BootTime now = runtime_.now();
   LockInfo info{.name = row.name,
                 .last_token = Token(static_cast<std::uint64_t>(row.token)),
                 .permits = row.sharing_mode == Mode::permit ? row.permits : 0};
@@ -532,12 +567,13 @@ LockInfo LockTable::describe(const Row& row, BootTime now) {
   return info;
 }
 
-LockInfo LockTable::inspect(const Name& name, BootTime now) {
-  const std::optional<Row> row = find(name);
-  return row ? describe(*row, now) : LockInfo{.name = name};
+LockInfo LockTable::inspect(const Name& name) {
+  sqlite::Snapshot snapshot(database_);
+  return describe(name);
 }
 
-std::vector<LockInfo> LockTable::list(const std::string& prefix, BootTime now) {
+std::vector<LockInfo> LockTable::list(const std::string& prefix) {
+  sqlite::Snapshot snapshot(database_);
   std::vector<std::string> names;
   {
     auto found = sql_->names.run(std::string_view(prefix));
@@ -549,7 +585,7 @@ std::vector<LockInfo> LockTable::list(const std::string& prefix, BootTime now) {
   }
   std::vector<LockInfo> all;
   for (const std::string& name : names) {
-    LockInfo info = inspect(name, now);
+    LockInfo info = describe(name);
     if (!info.holders.empty() || !info.waiters.empty()) all.push_back(std::move(info));
   }
   return all;

@@ -46,25 +46,28 @@ using Answer = std::variant<Grant, Waiting, Failure>;
 
 class LockTable {
  public:
-  LockTable(sqlite::Database& database, const Liveness& liveness, std::string label);
+  LockTable(Runtime& runtime, sqlite::Database& database, const Liveness& liveness,
+            std::string label);
   ~LockTable();
 
   // A grant that is handed to a waiter holds this long until the winner renews it: a winner that
   // is stopped or gone does not keep the others waiting for its whole ttl.
   static constexpr Duration kProvisionalTtl = std::chrono::seconds(1);
 
-  Answer acquire(const Claim& claim, bool queue, BootTime now);
+  Answer acquire(const Claim& claim, bool queue);
   // The same for a claim that is in the queue already; writes only what has changed.
-  Answer look(const Claim& claim, BootTime now) { return acquire_in_turn(claim, true, now); }
+  Answer look(const Claim& claim) { return acquire_in_turn(claim, true); }
   // True if it held.
-  bool release(const Claim& claim, BootTime now);
-  // False where the hold is gone.
-  std::vector<bool> renew(std::span<const Hold> holds, BootTime now);
+  bool release(const Claim& claim);
+  // One per hold; nothing where the hold is gone.
+  std::vector<std::optional<Grant>> renew(std::span<const Hold> holds);
   bool detach(const Hold& hold);
-  bool evict(const Name& name, Token token, BootTime now);
-  std::vector<LockInfo> list(const std::string& prefix, BootTime now);
-  LockInfo inspect(const Name& name, BootTime now);
+  bool evict(const Name& name, Token token);
+  std::vector<LockInfo> list(const std::string& prefix);
+  LockInfo inspect(const Name& name);
 
+  // Processes that were found dead, to be cleaned up after.
+  std::vector<ProcessId> take_dead() { return std::exchange(dead_, {}); }
   // Whom to tell of what the last call changed.
   std::vector<Wake> take_wakes() { return std::exchange(wakes_, {}); }
 
@@ -76,14 +79,14 @@ class LockTable {
   struct Queued;
   struct Statements;
 
-  std::optional<Grant> acquire_at_once(const Claim& claim, BootTime now);
-  Answer acquire_in_turn(const Claim& claim, bool queue, BootTime now);
-  bool release_in_turn(const Claim& claim, BootTime now);
+  std::optional<Grant> acquire_at_once(const Claim& claim);
+  Answer acquire_in_turn(const Claim& claim, bool queue);
+  bool release_in_turn(const Claim& claim);
   void register_process();
 
   std::optional<Row> find(const Name& name);
   Row load(const Name& name);
-  void forget_idle_names(std::int64_t except);
+  void forget_idle_names(std::int64_t before);
   void save(const Row& row);
   void drop_ended(Row& row, BootTime now);
   bool ended(std::int64_t expires, ProcessId process, BootTime now);
@@ -102,14 +105,17 @@ class LockTable {
   // Where a claim of ours stands in the queue, if it still does.
   std::optional<std::int64_t> place_of(const Row& row, const ClaimId& id);
   void enqueue(Row& row, const Claim& claim, BootTime now);
+  void drop_dead_before(Row& row, const ClaimId& id);
   Waiting waiting_for(const Row& row, const Claim& claim, BootTime now);
-  LockInfo describe(const Row& row, BootTime now);
+  LockInfo describe(const Name& name);
 
+  Runtime& runtime_;
   sqlite::Database& database_;
   const Liveness& liveness_;
   std::string label_;
   bool registered_ = false;
   std::vector<Wake> wakes_;
+  std::vector<ProcessId> dead_;
   // Claims of ours that have queued, until they are released. Others are likely to queue behind.
   std::unordered_map<ClaimId, std::int64_t> places_;
   std::unordered_map<ProcessId, ProcessInfo> known_processes_;  // A process's facts never change.

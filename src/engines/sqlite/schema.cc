@@ -82,7 +82,7 @@ std::string stored_boot(sqlite::Database& database) {
 
 void check_version(std::int64_t version) {
   if (version > kSchemaVersion) {
-    throw sqlite::Error(1, "its schema version is " + std::to_string(version) +
+    throw sqlite::Error(sqlite::Error::kRefused, "its schema version is " + std::to_string(version) +
                                ", made by a newer Holdfast");
   }
 }
@@ -103,6 +103,19 @@ const char* network_file_system(long type) {
     case 0x0BD00BD0UL: return "Lustre";
     case 0x47504653UL: return "GPFS";
     default: return nullptr;
+  }
+}
+
+// A reboot that some process has survived was none: the boot id is a container's own, say.
+void check_that_nobody_lives(sqlite::Database& database, const Liveness& liveness) {
+  sqlite::Statement statement(database, "SELECT id, device, inode, pid FROM process");
+  auto process = statement.run();
+  while (process.next()) {
+    const ProcessMark mark{process.number(0), process.number(1), process.number(2)};
+    if (!liveness.surely_lives(mark)) continue;
+    throw sqlite::Error(sqlite::Error::kRefused, "process " + std::to_string(process.number(3)) +
+                               " uses it under another boot id: this process sees a kernel of its "
+                               "own, as in some containers, and cannot share the file");
   }
 }
 
@@ -127,38 +140,45 @@ Result<StoreOptions> store_options(const Url& url) {
   return options;
 }
 
-Result<void> prepare_file(const std::filesystem::path& path) {
+Result<std::filesystem::path> prepare_file(const std::filesystem::path& path) {
   const auto unusable = [&](const std::string& why) {
     return Failure(Code::misconfigured, "the lock database " + path.string() + ": " + why);
   };
-  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
-  struct statfs file_system {};
-  if (statfs(folder.c_str(), &file_system) != 0) {
-    return unusable("its directory cannot be used (" + std::string(std::strerror(errno)) +
-                    "); create it first");
+  const auto reason = [] { return std::string(std::strerror(errno)); };
+  // mknod and stat, never open and close: closing any descriptor of the file would free the locks
+  // that SQLite holds on it for another client of this process.
+  if (mknod(path.c_str(), S_IFREG | 0600, 0) != 0 && errno != EEXIST) {
+    if (errno == ENOENT) return unusable("its directory does not exist; create it first");
+    return unusable("cannot be created (" + reason() +
+                    "); check the permissions of its directory");
   }
+  std::error_code error;
+  const std::filesystem::path real = std::filesystem::canonical(path, error);
+  if (error) return unusable("cannot be resolved (" + error.message() + ")");
+  struct stat file {};
+  if (stat(real.c_str(), &file) != 0 || access(real.c_str(), R_OK | W_OK) != 0) {
+    return unusable("cannot be opened for writing (" + reason() +
+                    "); check the permissions of the file and of its directory");
+  }
+  if (!S_ISREG(file.st_mode)) return unusable("it is not a regular file");
+  // Two names would have two write-ahead logs, and damage it.
+  if (file.st_nlink > 1) return unusable("it has several hard links; leave it only one");
+  struct statfs file_system {};
+  if (statfs(real.c_str(), &file_system) != 0) return unusable(reason());
   if (const char* kind = network_file_system(file_system.f_type)) {
     return unusable(std::string("it is on a network file system (") + kind +
                     "), where file locks cannot be trusted; put it on a local disk, or use a "
                     "server engine");
   }
-  // mknod and stat, never open and close: closing any descriptor of the file would free the locks
-  // that SQLite holds on it for another client of this process.
-  if (mknod(path.c_str(), S_IFREG | 0600, 0) != 0 && errno != EEXIST) {
-    return unusable("cannot be created (" + std::string(std::strerror(errno)) +
-                    "); check the permissions of its directory");
-  }
-  struct stat file {};
-  if (stat(path.c_str(), &file) != 0 || access(path.c_str(), R_OK | W_OK) != 0) {
-    return unusable("cannot be opened for writing (" + std::string(std::strerror(errno)) +
-                    "); check the permissions of the file and of its directory");
-  }
-  if (!S_ISREG(file.st_mode)) return unusable("it is not a regular file");
-  return {};
+  return real;
 }
 
-void prepare_tables(sqlite::Database& database, const StoreOptions& options) {
+void prepare_tables(sqlite::Database& database, const StoreOptions& options,
+                    const Liveness& liveness) {
   const std::string boot = boot_id();
+  if (boot.empty()) {
+    throw sqlite::Error(sqlite::Error::kRefused, "the machine's boot id cannot be read; is /proc mounted?");
+  }
   const std::int64_t version = number(database, "PRAGMA user_version");
   check_version(version);
   if (version != kSchemaVersion || stored_boot(database) != boot) {
@@ -170,7 +190,10 @@ void prepare_tables(sqlite::Database& database, const StoreOptions& options) {
     sqlite::Transaction transaction(database);
     if (number(database, "PRAGMA user_version") == 0) database.execute(kCreate);
     if (const std::string before = stored_boot(database); before != boot) {
-      if (!before.empty()) database.execute(kReboot);
+      if (!before.empty()) {
+        check_that_nobody_lives(database, liveness);
+        database.execute(kReboot);
+      }
       sqlite::Statement(database, "UPDATE meta SET boot = CAST(?1 AS TEXT)").run(boot).finish();
     }
     transaction.commit();

@@ -25,9 +25,10 @@ class SqliteEngine final : public Engine {
       : Engine(runtime),
         path_(store.path),
         guarantees_(sqlite_guarantees()),
-        database_(store.path),
         liveness_(store.path, runtime),
-        table_((prepare_tables(database_, store), database_), liveness_, options.label),
+        database_(store.path),
+        table_(runtime, (prepare_tables(database_, store, liveness_), database_), liveness_,
+               options.label),
         sockets_(store.path, runtime, liveness_.mine().id),
         deaths_(runtime),
         resends_(runtime) {}
@@ -77,8 +78,8 @@ class SqliteEngine final : public Engine {
 
   std::filesystem::path path_;
   Guarantees guarantees_;
+  Liveness liveness_;  // First in and last out: it knows of a fork while the database is open.
   sqlite::Database database_;
-  Liveness liveness_;
   LockTable table_;
   WakeSocket sockets_;
   DeathWatch deaths_;
@@ -90,12 +91,13 @@ class SqliteEngine final : public Engine {
 
 template <class F>
 auto SqliteEngine::attempt(F& work) -> std::optional<Result<decltype(work())>> {
+  table_.take_wakes();  // What an exception left behind concerns nobody.
   try {
     auto outcome = work();
     tell(table_.take_wakes());
+    for (const ProcessId dead : table_.take_dead()) sockets_.forget(dead);
     return Result<decltype(work())>(std::move(outcome));
   } catch (const sqlite::Error& error) {
-    table_.take_wakes();  // What was rolled back concerns nobody.
     if (error.busy()) return std::nullopt;
     return Result<decltype(work())>(error.failure(path_));
   }
@@ -122,7 +124,7 @@ auto SqliteEngine::transact(F work, Deadline deadline, std::stop_token stop)
 // ---- Acquiring ---------------------------------------------------------------------------------
 
 Task<Result<Grant>> SqliteEngine::acquire(const Claim& claim, const Wait& wait) {
-  const auto ask = [&] { return table_.acquire(claim, wait.queue, runtime().now()); };
+  const auto ask = [&] { return table_.acquire(claim, wait.queue); };
   // A try must answer; a wait need not answer before its deadline.
   const Deadline answer_by = wait.queue ? wait.deadline : wait.deadline.sooner(soon().moment());
   Result<Answer> answer = co_await transact(ask, answer_by, wait.stop);
@@ -138,7 +140,10 @@ Task<Result<Grant>> SqliteEngine::wait_in_line(const Claim& claim, const Wait& w
                                                Waiting waiting) {
   constexpr Duration kShortestPoll = std::chrono::milliseconds(2);
   constexpr Duration kLongestPoll = std::chrono::milliseconds(50);
+  // Who released between our queueing and now found no socket of ours: then we look at once.
+  const bool first_wait = !sockets_.listening();
   if (const std::optional<Failure> deaf = listen()) co_return co_await leave(claim, *deaf);
+  if (first_wait) waiting.look_at = runtime().now();
   Waiter self(*this, claim.id);
   Duration poll = kShortestPoll;
   for (;;) {
@@ -159,7 +164,7 @@ Task<Result<Grant>> SqliteEngine::wait_in_line(const Claim& claim, const Wait& w
     if (wait.deadline.passed(runtime().now())) {
       co_return co_await leave(claim, Failure::busy(std::move(waiting.busy)));
     }
-    const auto look = [&] { return table_.look(claim, runtime().now()); };
+    const auto look = [&] { return table_.look(claim); };
     Result<Answer> answer = co_await transact(look, wait.deadline, wait.stop);
     if (!answer) co_return co_await leave(claim, answer.failure());
     if (const Grant* grant = std::get_if<Grant>(&*answer)) co_return *grant;
@@ -172,7 +177,7 @@ Task<Result<Grant>> SqliteEngine::wait_in_line(const Claim& claim, const Wait& w
 
 Task<Result<Grant>> SqliteEngine::leave(const Claim& claim, Failure why) {
   // Also ends a hold that was granted this very moment.
-  const auto end = [&] { return table_.release(claim, runtime().now()); };
+  const auto end = [&] { return table_.release(claim); };
   const Result<bool> left = co_await transact(end, soon());
   if (left) co_return why;
   co_return Failure(Code::unknown, why.message() + "; and the claim could not be taken back: " +
@@ -225,19 +230,15 @@ void SqliteEngine::on_message(const WakeMessage& message) {
 
 Task<std::vector<Result<Grant>>> SqliteEngine::renew(std::span<const Hold> holds,
                                                      Deadline deadline) {
-  BootTime counted_from;
-  const auto work = [&] {
-    counted_from = runtime().now();
-    return table_.renew(holds, counted_from);
-  };
-  const Result<std::vector<bool>> renewed = co_await transact(work, deadline);
+  const auto work = [&] { return table_.renew(holds); };
+  const Result<std::vector<std::optional<Grant>>> renewed = co_await transact(work, deadline);
   std::vector<Result<Grant>> outcomes;
   outcomes.reserve(holds.size());
   for (std::size_t i = 0; i < holds.size(); ++i) {
     if (!renewed) {
       outcomes.emplace_back(renewed.failure());
     } else if ((*renewed)[i]) {
-      outcomes.emplace_back(Grant{holds[i].token, counted_from, holds[i].claim.ttl});
+      outcomes.emplace_back(*(*renewed)[i]);
     } else {
       outcomes.emplace_back(
           Failure(Code::not_held, "the lock '" + holds[i].claim.name.display() +
@@ -249,7 +250,7 @@ Task<std::vector<Result<Grant>>> SqliteEngine::renew(std::span<const Hold> holds
 }
 
 Task<Result<bool>> SqliteEngine::release(const Claim& claim, Deadline deadline) {
-  const auto work = [&] { return table_.release(claim, runtime().now()); };
+  const auto work = [&] { return table_.release(claim); };
   co_return co_await transact(work, deadline);
 }
 
@@ -263,17 +264,17 @@ Task<Result<void>> SqliteEngine::detach(const Hold& hold, Deadline deadline) {
 
 Task<Result<std::vector<LockInfo>>> SqliteEngine::list(const std::string& prefix,
                                                        Deadline deadline) {
-  const auto work = [&] { return table_.list(prefix, runtime().now()); };
+  const auto work = [&] { return table_.list(prefix); };
   co_return co_await transact(work, deadline);
 }
 
 Task<Result<LockInfo>> SqliteEngine::inspect(const Name& name, Deadline deadline) {
-  const auto work = [&] { return table_.inspect(name, runtime().now()); };
+  const auto work = [&] { return table_.inspect(name); };
   co_return co_await transact(work, deadline);
 }
 
 Task<Result<void>> SqliteEngine::evict(const Name& name, Token token, Deadline deadline) {
-  const auto work = [&] { return table_.evict(name, token, runtime().now()); };
+  const auto work = [&] { return table_.evict(name, token); };
   const Result<bool> evicted = co_await transact(work, deadline);
   if (!evicted) co_return evicted.failure();
   if (*evicted) co_return Result<void>();
@@ -307,12 +308,17 @@ Guarantees sqlite_guarantees() {
 
 Result<std::unique_ptr<Engine>> open_sqlite_engine(const Url& url, Runtime& runtime,
                                                    const ClientOptions& options) {
-  const Result<StoreOptions> store = store_options(url);
+  Result<StoreOptions> store = store_options(url);
   if (!store) return store.failure();
   if (boot_clock_is_shifted()) {
     return Failure(Code::misconfigured,
                    "this process runs in a time namespace of its own, so it cannot share a lock "
                    "database with others; use a server engine");
+  }
+  if (Result<std::filesystem::path> prepared = prepare_file(store->path); prepared) {
+    store->path = *prepared;
+  } else {
+    return prepared.failure();
   }
   if (Liveness::inherited_by_fork(store->path)) {
     return Failure(Code::forked,
@@ -320,7 +326,6 @@ Result<std::unique_ptr<Engine>> open_sqlite_engine(const Url& url, Runtime& runt
                        " open when it forked, and SQLite cannot be opened a second time then; "
                        "open clients after fork(), or exec() first");
   }
-  if (Result<void> prepared = prepare_file(store->path); !prepared) return prepared.failure();
   // Several processes may create the tables at the same moment.
   const BootTime give_up = runtime.now() + options.request_timeout;
   for (;;) {

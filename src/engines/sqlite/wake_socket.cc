@@ -20,6 +20,7 @@ struct Packet {
   std::uint8_t version = 1;
   std::uint8_t granted = 0;
   std::uint8_t claim[ClaimId::kBytes] = {};
+  std::uint8_t unused[6] = {};
   std::uint64_t token = 0;
   std::int64_t counted_from_ns = 0;
   std::int64_t ttl_ns = 0;
@@ -79,6 +80,11 @@ void WakeSocket::listen(OnMessage on_message) {
   }
   receiver_ = std::make_unique<DescriptorWatch>(
       runtime_, descriptor, [this, callback = std::move(on_message)] { receive(callback); });
+}
+
+void WakeSocket::forget(ProcessId process) {
+  const std::filesystem::path socket = directory_ / std::to_string(process);
+  unlink(socket.c_str());
 }
 
 void WakeSocket::receive(const OnMessage& on_message) {

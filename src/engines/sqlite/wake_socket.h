@@ -29,6 +29,9 @@ class WakeSocket {
 
   // Begins to receive; later calls do nothing. Throws std::system_error.
   void listen(OnMessage on_message);
+  bool listening() const { return receiver_ != nullptr; }
+  // Removes the socket of a process that is gone.
+  void forget(ProcessId process);
   // True if it was delivered to the receiver's queue, or can never be (the receiver is gone).
   // False: its queue is full for now.
   bool send(ProcessId to, const WakeMessage& message);

@@ -1,0 +1,68 @@
+// holdfast acquire: take a lock that outlives this process, and print a handle on it.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "claim_options.h"
+#include "commands.h"
+#include "duration.h"
+#include "interrupt.h"
+
+namespace holdfast::cli {
+namespace {
+
+constexpr const char* kExamples = R"(Examples:
+  handle=$(holdfast acquire backup --ttl 5m --wait 10s) || exit
+  … holdfast renew "$handle"      # again before five minutes are over
+  holdfast release "$handle"
+
+Nobody renews this lock but you: it ends with its ttl. The handle is the key to the lock: whoever
+has it can release it. Prefer `holdfast run`, which renews, and ends the command when the lock is
+lost.
+
+Exit status: 0; 64 bad usage, 69 engine unreachable, 75 not acquired in time, 78 bad
+configuration.)";
+
+int acquire(const Session& session, const ClaimOptions& options) {
+  Result<ClaimPlan> plan = ClaimPlan::from(options);
+  if (!plan) return session.fail(plan.failure());
+  Interrupt interrupt;  // Before the client: its threads inherit the mask.
+  Result<Client> client = session.open();
+  if (!client) return session.fail(client.failure());
+
+  Result<Handle> handle = plan->request(*client).acquire_detached(plan->wait(interrupt.token()));
+  if (const int signal = interrupt.end(); signal != 0) {
+    // Granted and interrupted at the same moment: nobody will ever read the handle.
+    if (handle && !client->release(*handle)) session.warn("the lock frees itself after its ttl");
+    return session.interrupted_by(signal);
+  }
+  if (!handle) return session.fail(handle.failure());
+
+  if (!session.json) {
+    std::printf("%s\n", handle->text().c_str());
+    return kOk;
+  }
+  Json object;
+  put_name(object, plan->name);
+  object["handle"] = handle->text();
+  object["token"] = handle->hold().token.value();
+  object["mode"] = mode_name(plan->mode);
+  object["ttl_ms"] = to_ms(plan->lock.ttl);
+  session.print(object);
+  return kOk;
+}
+
+}  // namespace
+
+void add_acquire(CLI::App& app, Invocation& invocation) {
+  CLI::App* command = app.add_subcommand("acquire", "Take a lock and print a handle (for scripts)");
+  auto options = std::make_shared<ClaimOptions>();
+  options->add_to(*command);
+  command->footer(kExamples);
+  command->callback([&invocation, options] {
+    invocation.action = [&invocation, options] { return acquire(invocation.session, *options); };
+  });
+}
+
+}  // namespace holdfast::cli

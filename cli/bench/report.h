@@ -1,0 +1,15 @@
+// What a benchmark found, for people and as JSON.
+#pragma once
+
+#include "session.h"
+#include "board.h"
+#include "workers.h"
+
+namespace holdfast::cli {
+
+// One line that replaces itself, on standard error.
+void print_progress(Board& board, Duration since_begin, Duration run_for);
+
+void print_report(const Session& session, const BenchPlan& plan, Board& board, Duration took);
+
+}  // namespace holdfast::cli

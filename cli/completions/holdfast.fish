@@ -1,0 +1,50 @@
+# fish completion for holdfast(1)
+
+set -l commands run acquire renew release ls show break engines bench
+
+function __holdfast_names
+    holdfast ls 2>/dev/null | awk 'NR > 1 { print $1 }' | sort -u
+end
+
+# True behind the "--" of run: there the words are another command's.
+function __holdfast_in_command
+    set -l words (commandline -opc)
+    contains -- run $words; and contains -- -- $words
+end
+
+complete -c holdfast -f
+complete -c holdfast -n __holdfast_in_command -a '(__fish_complete_subcommand --fcs-skip=(contains -i -- -- (commandline -opc)))'
+
+complete -c holdfast -n 'not __holdfast_in_command' -l on -x -d 'Where the locks are: a URL or @FILE'
+complete -c holdfast -n 'not __holdfast_in_command' -l json -d 'Print JSON'
+complete -c holdfast -n 'not __holdfast_in_command' -l help -d 'Help and examples'
+complete -c holdfast -n "not __fish_seen_subcommand_from $commands" -l version -d 'Print the version'
+
+complete -c holdfast -n "not __fish_seen_subcommand_from $commands" -a run -d 'Run a command under a lock'
+complete -c holdfast -n "not __fish_seen_subcommand_from $commands" -a acquire -d 'Take a lock and print a handle'
+complete -c holdfast -n "not __fish_seen_subcommand_from $commands" -a renew -d 'Keep an acquired lock for another ttl'
+complete -c holdfast -n "not __fish_seen_subcommand_from $commands" -a release -d 'Give back an acquired lock'
+complete -c holdfast -n "not __fish_seen_subcommand_from $commands" -a ls -d 'List the locks that are held or waited for'
+complete -c holdfast -n "not __fish_seen_subcommand_from $commands" -a show -d 'Show who holds a lock and who waits for it'
+complete -c holdfast -n "not __fish_seen_subcommand_from $commands" -a break -d 'Take a lock away from its holder'
+complete -c holdfast -n "not __fish_seen_subcommand_from $commands" -a engines -d 'List the engines and what they guarantee'
+complete -c holdfast -n "not __fish_seen_subcommand_from $commands" -a bench -d 'Measure how fast locks are'
+
+set -l claim '__fish_seen_subcommand_from run acquire; and not __holdfast_in_command'
+complete -c holdfast -n $claim -l ttl -x -a '10s 30s 2m 1h' -d 'How long the lock outlives a vanished holder'
+complete -c holdfast -n $claim -l wait -x -a '500ms 10s 2m 1h' -d 'Wait at most so long'
+complete -c holdfast -n $claim -l no-wait -d 'Try once'
+complete -c holdfast -n $claim -l shared -d 'Together with other shared holders'
+complete -c holdfast -n $claim -l permits -x -d 'One of N permits'
+complete -c holdfast -n '__fish_seen_subcommand_from run acquire show break ls; and not __holdfast_in_command' -a '(__holdfast_names)'
+complete -c holdfast -n '__fish_seen_subcommand_from break' -l token -x -d 'The token of the holder'
+
+complete -c holdfast -n '__fish_seen_subcommand_from bench' -l workers -x -d 'Blocking threads'
+complete -c holdfast -n '__fish_seen_subcommand_from bench' -l in-flight -x -d 'Asynchronous claims'
+complete -c holdfast -n '__fish_seen_subcommand_from bench' -l processes -x -d 'Processes'
+complete -c holdfast -n '__fish_seen_subcommand_from bench' -l names -x -d 'Names to contend for'
+complete -c holdfast -n '__fish_seen_subcommand_from bench' -l seconds -x -d 'How long to measure'
+complete -c holdfast -n '__fish_seen_subcommand_from bench' -l mode -x -a 'exclusive shared permits' -d 'How to lock'
+complete -c holdfast -n '__fish_seen_subcommand_from bench' -l permits -x -d 'Permits per name'
+complete -c holdfast -n '__fish_seen_subcommand_from bench' -l hold -x -a '1ms 10ms' -d 'How long to hold'
+complete -c holdfast -n '__fish_seen_subcommand_from bench' -l ttl -x -a '10s 30s' -d 'The ttl of the locks'

@@ -1,0 +1,78 @@
+#compdef holdfast
+# zsh completion for holdfast(1)
+
+_holdfast_names() {
+  local -a names on
+  (( ${words[(I)--on]} )) && on=(--on "${words[${words[(I)--on]}+1]}")
+  names=(${(u)${(f)"$(_call_program names ${service} $on ls 2>/dev/null | awk 'NR > 1 { print $1 }')"}})
+  _describe -t names 'lock' names
+}
+
+_holdfast() {
+  local context state state_descr line curcontext=$curcontext
+  typeset -A opt_args
+  local -a common claim
+  common=(
+    '--on[where the locks are]:URL or @FILE:(sqlite\:///)'
+    '--json[print JSON]'
+    '--help[help and examples]'
+  )
+  claim=(
+    '--ttl[how long the lock outlives a vanished holder]:duration:(10s 30s 2m 1h)'
+    '(--no-wait)--wait[wait at most so long]:duration:(500ms 10s 2m 1h)'
+    '(--wait)--no-wait[try once]'
+    '(--permits)--shared[together with other shared holders]'
+    '(--shared)--permits[one of N permits]:N:'
+  )
+
+  _arguments -C $common '--version[print the version]' '1: :->command' '*:: :->argument'
+  case $state in
+    command)
+      local -a commands
+      commands=(
+        'run:run a command under a lock'
+        'acquire:take a lock and print a handle'
+        'renew:keep an acquired lock for another ttl'
+        'release:give back an acquired lock'
+        'ls:list the locks that are held or waited for'
+        'show:show who holds a lock and who waits for it'
+        'break:take a lock away from its holder'
+        'engines:list the engines and what they guarantee'
+        'bench:measure how fast locks are'
+      )
+      _describe -t commands 'command' commands
+      ;;
+    argument)
+      case $line[1] in
+        run)
+          local separator=${words[(i)--]}
+          if (( separator < CURRENT )); then
+            shift $separator words
+            (( CURRENT -= separator ))
+            _normal
+          else
+            _arguments $common $claim '1:lock:_holdfast_names'
+          fi
+          ;;
+        acquire) _arguments $common $claim '1:lock:_holdfast_names' ;;
+        renew | release) _arguments $common '1:handle (- reads it from the input):' ;;
+        ls) _arguments $common '1:prefix:_holdfast_names' ;;
+        show) _arguments $common '1:lock:_holdfast_names' ;;
+        break) _arguments $common '--token[the token of the holder]:T:' '1:lock:_holdfast_names' ;;
+        engines) _arguments $common ;;
+        bench)
+          _arguments $common \
+            '(--in-flight)--workers[blocking threads]:N:' \
+            '(--workers --hold)--in-flight[asynchronous claims]:N:' \
+            '--processes[processes]:N:' '--names[names to contend for]:N:' \
+            '--seconds[how long to measure]:N:' \
+            '--mode[how to lock]:mode:(exclusive shared permits)' '--permits[permits per name]:N:' \
+            '(--in-flight)--hold[how long to hold]:duration:(1ms 10ms)' \
+            '--ttl[ttl of the locks]:duration:(10s 30s)'
+          ;;
+      esac
+      ;;
+  esac
+}
+
+_holdfast "$@"

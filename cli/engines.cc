@@ -1,0 +1,69 @@
+// holdfast engines: what is built in, and what each can promise.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "commands.h"
+#include "duration.h"
+#include "table.h"
+
+namespace holdfast::cli {
+namespace {
+
+constexpr const char* kExamples = R"(Examples:
+  holdfast engines
+  holdfast --json engines | jq -r '.engines[] | select(.token == "linearizable") | .engine'
+
+EXCLUSION  best effort: can be lost without a fault of the holder; bounded by clocks: holds while
+           clocks run at about the same rate; linearizable: kept by one durable store or consensus
+TOKEN      how well the fencing token survives: none, volatile, durable on one node, quorum, …
+WAKE-UP    push: the next holder is told; poll: it asks again and again)";
+
+Json to_json(const Client::BuiltIn& engine) {
+  const Guarantees& can = engine.guarantees;
+  return {{"engine", can.engine},
+          {"recipe", can.recipe},
+          {"exclusion", to_text(can.exclusion)},
+          {"token", to_text(can.token)},
+          {"wake_up", to_text(can.wake_up)},
+          {"fairness", to_text(can.fairness)},
+          {"shared_mode", can.shared_mode},
+          {"permit_mode", can.permit_mode},
+          {"min_ttl_ms", to_ms(can.min_ttl)},
+          {"example_url", engine.example_url},
+          {"notes", can.notes}};
+}
+
+int engines(const Session& session) {
+  const std::vector<Client::BuiltIn> built_in = Client::engines();
+  if (session.json) {
+    Json object = {{"engines", Json::array()}};
+    for (const auto& engine : built_in) object["engines"].push_back(to_json(engine));
+    session.print(object);
+    return kOk;
+  }
+  Table table({"ENGINE", "RECIPE", "EXCLUSION", "TOKEN", "WAKE-UP", "FAIRNESS", "SHARED", "PERMITS",
+               "MIN TTL", "URL"});
+  for (const auto& [can, example_url] : built_in) {
+    table.add({can.engine, can.recipe, to_text(can.exclusion), to_text(can.token),
+               to_text(can.wake_up), to_text(can.fairness), can.shared_mode ? "yes" : "no",
+               can.permit_mode ? "yes" : "no", format_duration(can.min_ttl), example_url});
+  }
+  std::fputs(table.text().c_str(), stdout);
+  for (const auto& engine : built_in) {
+    std::printf("\n%s %s: %s\n", engine.guarantees.engine.c_str(), engine.guarantees.recipe.c_str(),
+                engine.guarantees.notes.c_str());
+  }
+  return kOk;
+}
+
+}  // namespace
+
+void add_engines(CLI::App& app, Invocation& invocation) {
+  CLI::App* command = app.add_subcommand("engines", "List the engines and what they guarantee");
+  command->footer(kExamples);
+  command->callback(
+      [&invocation] { invocation.action = [&invocation] { return engines(invocation.session); }; });
+}
+
+}  // namespace holdfast::cli

@@ -1,0 +1,44 @@
+#include "lock_info.h"
+
+#include <nlohmann/json.hpp>
+
+#include "duration.h"
+
+namespace holdfast::cli {
+namespace {
+
+// A claim's id is its owner's key (see Handle), so it is never shown.
+Json to_json(const HolderInfo& holder) {
+  Json object = {{"mode", mode_name(holder.mode)},
+                 {"token", holder.token.value()},
+                 {"label", printable(holder.label)}};
+  if (holder.held_for) object["held_for_ms"] = to_ms(*holder.held_for);
+  if (holder.expires_in) object["expires_in_ms"] = to_ms(*holder.expires_in);
+  return object;
+}
+
+Json to_json(const WaiterInfo& waiter) {
+  Json object = {{"mode", mode_name(waiter.mode)}, {"label", printable(waiter.label)}};
+  if (waiter.waited_for) object["waited_for_ms"] = to_ms(*waiter.waited_for);
+  return object;
+}
+
+}  // namespace
+
+Json to_json(const LockInfo& info) {
+  Json object;
+  put_name(object, info.name);
+  object["last_token"] = info.last_token.value();
+  if (info.permits > 0) object["permits"] = info.permits;
+  object["holders"] = Json::array();
+  for (const HolderInfo& holder : info.holders) object["holders"].push_back(to_json(holder));
+  object["waiters"] = Json::array();
+  for (const WaiterInfo& waiter : info.waiters) object["waiters"].push_back(to_json(waiter));
+  return object;
+}
+
+std::string shown(const std::optional<Duration>& span) {
+  return span ? format_duration(*span) : "-";
+}
+
+}  // namespace holdfast::cli

@@ -1,0 +1,16 @@
+// What `ls` and `show` tell about a lock, for people and as JSON.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "session.h"
+
+namespace holdfast::cli {
+
+Json to_json(const LockInfo& info);
+
+// "12.3s", or "-" if the engine does not know.
+std::string shown(const std::optional<Duration>& span);
+
+}  // namespace holdfast::cli

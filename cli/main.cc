@@ -1,0 +1,115 @@
+// The holdfast command: understands the command line, runs one command, returns its status.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+
+#include "commands.h"
+#include "holdfast/version.h"
+#include "secrets.h"
+
+namespace holdfast::cli {
+namespace {
+
+constexpr const char* kExamples = R"(Examples:
+  holdfast run nightly -- ./report.sh     run a command under a lock
+  holdfast ls                             who holds what
+  holdfast run --help                     everything about one command
+
+The locks are kept where --on says, else where HOLDFAST_URL says, else in a file of your own
+(~/.local/state/holdfast/locks.db). A password is best kept in a file: --on @FILE.
+
+Exit status: 0 done, 64 bad usage, 69 engine unreachable, 75 not acquired in time, 76 lost or not
+held, 78 bad configuration; see also `holdfast run --help`.)";
+
+void declare(CLI::App& app, Invocation& invocation) {
+  app.name("holdfast");
+  app.require_subcommand(1);
+  app.add_option("--on", invocation.session.on, "Where the locks are: a URL, or @FILE with one")
+      ->type_name("URL");
+  app.add_flag("--json", invocation.session.json, "Print JSON");
+  app.set_version_flag("--version", "holdfast " HOLDFAST_VERSION, "Print the version and exit");
+  add_run(app, invocation);
+  add_acquire(app, invocation);
+  add_renew(app, invocation);
+  add_release(app, invocation);
+  add_ls(app, invocation);
+  add_show(app, invocation);
+  add_break(app, invocation);
+  add_engines(app, invocation);
+  add_bench(app, invocation);
+  app.footer(kExamples);
+  // --on and --json are understood after the command too.
+  for (CLI::App* command : app.get_subcommands({})) command->fallthrough();
+}
+
+// The word that names the command: the first that is neither an option nor the value of --on.
+std::size_t find_command(const std::vector<std::string>& arguments) {
+  std::size_t i = 0;
+  while (i < arguments.size() && arguments[i].starts_with('-')) i += arguments[i] == "--on" ? 2 : 1;
+  return i;
+}
+
+// Splits off what follows "--" in `run`. CLI11 would give a meaning of its own to some words of the
+// command (it reads "{}" as an empty list).
+void split_off_command(std::vector<std::string>& arguments, Invocation& invocation) {
+  const std::size_t command = find_command(arguments);
+  if (command >= arguments.size() || arguments[command] != "run") return;
+  const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
+  if (dashes == arguments.end()) return;
+  invocation.command.assign(dashes + 1, arguments.end());
+  arguments.erase(dashes, arguments.end());
+}
+
+int usage_error(const Invocation& invocation, const CLI::App& app, const std::string& word,
+                const CLI::ParseError& error) {
+  std::string help = "holdfast --help";
+  std::string message = error.what();
+  const std::vector<CLI::App*> commands = app.get_subcommands();
+  if (!commands.empty()) {
+    help = "holdfast " + commands[0]->get_name() + " --help";
+  } else if (!word.empty()) {
+    message = "there is no command '" + word.substr(0, 64) + "'";
+  } else if (error.get_name() == "RequiredError") {
+    message = "no command given";
+  }
+  return invocation.session.fail(Failure(Code::invalid_argument, message + " (see " + help + ")"));
+}
+
+int run(std::vector<std::string> arguments) {
+  Invocation invocation;
+  split_off_command(arguments, invocation);
+  // Known before parsing: an error in the command line is JSON too.
+  invocation.session.json = std::ranges::count(arguments, "--json") > 0;
+  const std::size_t command = find_command(arguments);
+  const std::string word = command < arguments.size() ? arguments[command] : "";
+  CLI::App app("A distributed lock: one holder at a time, across processes and machines.");
+  declare(app, invocation);
+  try {
+    std::ranges::reverse(arguments);  // As CLI11 wants it.
+    app.parse(std::move(arguments));
+    return invocation.action();
+  } catch (const CLI::Success& help) {
+    return app.exit(help);
+  } catch (const CLI::ParseError& error) {
+    return usage_error(invocation, app, word, error);
+  } catch (const LockError& error) {
+    return invocation.session.fail(error.failure());
+  } catch (const std::exception& error) {
+    return invocation.session.fail("internal", std::string("internal error: ") + error.what(),
+                                   kSoftware);
+  }
+}
+
+}  // namespace
+}  // namespace holdfast::cli
+
+int main(int argc, char** argv) {
+  std::vector<std::string> arguments = holdfast::cli::hide_arguments(argc, argv);
+  if (!arguments.empty()) arguments.erase(arguments.begin());  // The program's own name.
+  const int status = holdfast::cli::run(std::move(arguments));
+  if (std::fflush(stdout) != 0 && status == 0) {
+    std::perror("holdfast: cannot write the output");
+    return holdfast::cli::kOutput;
+  }
+  return status;
+}

@@ -1,0 +1,214 @@
+// holdfast run: run a command under a lock.
+#include <signal.h>
+#include <sys/wait.h>
+
+#include <CLI/CLI.hpp>
+#include <cstring>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "claim_options.h"
+#include "commands.h"
+#include "duration.h"
+#include "interrupt.h"
+#include "run/guard.h"
+#include "run/process_tree.h"
+#include "run/renewal_feed.h"
+#include "run/runner.h"
+
+namespace holdfast::cli {
+namespace {
+
+constexpr const char* kExamples = R"(Examples:
+  holdfast run nightly-report -- ./report.sh
+  holdfast run deploy --no-wait -- make deploy || echo "somebody deploys already"
+  holdfast run disk --permits 4 --wait 10m -- rsync -a src/ dst/
+  holdfast run demo -- sh -c 'echo "my fencing token is $HOLDFAST_TOKEN"'
+
+CMD runs in a process group of its own with HOLDFAST_NAME, HOLDFAST_TOKEN and
+HOLDFAST_VALID_UNTIL_MS in its environment. If the lock is lost, CMD and all its descendants are
+ended (SIGTERM, then SIGKILL) before anybody else can hold it. When CMD ends by itself the lock is
+released, even if it left background processes behind. With --json CMD's standard output goes to
+standard error and a report to standard output.
+
+Exit status: CMD's own (128+N if it died of signal N); 64 bad usage, 69 engine unreachable,
+75 not acquired in time, 76 lock lost, 78 bad configuration, 126 or 127 CMD cannot be run.)";
+
+// Blocks what we forward, and SIGTTOU: we handle the terminal from the background. Ignored signals
+// (nohup) stay as they are, for us and for the command.
+sigset_t block_signals(Command& command) {
+  const sigset_t signals = without_ignored(forwarded_signals());
+  sigset_t blocked = signals;
+  sigaddset(&blocked, SIGTTOU);
+  sigaddset(&blocked, SIGTTIN);
+  pthread_sigmask(SIG_BLOCK, &blocked, &command.mask);
+  struct sigaction as_usual {};  // If our parent ignores SIGCHLD, waitpid would find nobody.
+  as_usual.sa_handler = SIG_DFL;
+  sigaction(SIGCHLD, &as_usual, &command.on_child);
+  return signals;
+}
+
+class RunCommand {
+ public:
+  RunCommand(const Session& session, ClaimPlan plan, std::vector<std::string> words)
+      : session_(session), plan_(std::move(plan)) {
+    command_.words = std::move(words);
+    command_.variables = {"HOLDFAST_NAME=" + plan_.name.bytes()};
+    command_.output_to_stderr = session.json;
+  }
+
+  int run() {
+    const sigset_t signals = block_signals(command_);
+    const std::vector<pid_t> strangers = children_of_self();
+    // Before any thread exists, and before the client, which does not survive fork().
+    GuardProcess guard(command_);
+    feed_ = std::make_shared<RenewalFeed>(guard.socket(), *plan_.lock.warn_before);
+    ClientOptions options;
+    options.observer = feed_;
+    Result<Client> client = session_.open(options);
+    if (!client) return session_.fail(client.failure());
+
+    const BootTime asked = BootClock::now();
+    Result<Lease> lease = acquire(*client, asked);
+    if (interrupted_by_ != 0) return session_.interrupted_by(interrupted_by_);
+    if (!lease) return session_.fail(lease.failure());
+    waited_ = BootClock::now() - asked;
+    // A lock that was handed to us may be granted for a short time only, until we show that we are
+    // there. If it cannot be renewed now, it can perhaps later; the guard knows the deadline.
+    if (lease->valid_until() - BootClock::now() < plan_.lock.ttl / 2) (void)lease->renew();
+
+    Runner runner(guard, *lease, *plan_.lock.warn_before, signals, strangers,
+                  [&] { tell_loss(*lease); });
+    const RunOutcome outcome = runner.run(client->liveness_descriptor());
+    return conclude(outcome, *lease);
+  }
+
+ private:
+  Result<Lease> acquire(Client& client, BootTime asked) {
+    LockRequest request = plan_.request(client);
+    // Most often it is free: then there is no wait, and no thread to be started that could end it.
+    Result<Lease> first = request.try_acquire();
+    if (first || first.code() != Code::busy || plan_.patience == Duration::zero()) return first;
+    Interrupt interrupt;
+    Result<Lease> lease =
+        plan_.patience ? request.try_acquire_until(asked + *plan_.patience, interrupt.token())
+                       : request.acquire(interrupt.token());
+    interrupted_by_ = interrupt.end();
+    return lease;
+  }
+
+  void tell_loss(const Lease& lease) {
+    std::string why = feed_->last_failure();
+    if (why.empty()) {
+      why = BootClock::now() < lease.valid_until() - *plan_.lock.warn_before
+                ? "somebody took it away (holdfast break?)"
+                : "it was not renewed in time (was this process stopped?)";
+    }
+    loss_ = "lost the lock '" + plan_.name.display() + "': " + why + "; ending the command";
+    session_.warn(loss_);
+  }
+
+  int conclude(const RunOutcome& outcome, Lease& lease) {
+    switch (outcome.how) {
+      case RunOutcome::How::ended: return after_end(outcome.status, lease);
+      case RunOutcome::How::not_started: {
+        const bool missing = outcome.error == ENOENT;
+        return session_.fail(
+            missing ? "command_not_found" : "command_not_executable",
+            "cannot run '" + command_.words[0] + "': " + std::strerror(outcome.error),
+            missing ? kNotFound : kCannotExecute);
+      }
+      case RunOutcome::How::guard_died:
+        loss_ =
+            "the guard process was killed; the command was ended, for nothing could have "
+            "stopped it in time";
+        session_.warn(loss_);
+        break;
+      case RunOutcome::How::lost: break;
+    }
+    if (!outcome.all_gone) {
+      session_.warn("some process of the command could not be killed (another user's?)");
+    }
+    // The text was printed when it happened.
+    return session_.json ? session_.fail("lost", loss_, kLost) : kLost;
+  }
+
+  int after_end(int status, Lease& lease) {
+    const BootTime ended = BootClock::now();
+    const BootTime term_at = lease.valid_until() - *plan_.lock.warn_before;
+    const Token token = lease.token();
+    const Result<void> released = lease.release();
+    const int code = WIFSIGNALED(status) ? kSignalBase + WTERMSIG(status) : WEXITSTATUS(status);
+    // Not ours although its time was not over: it was taken from us, nobody knows when, and what
+    // the command did may have been done without the lock.
+    if (!released && released.code() == Code::not_held && ended < term_at) {
+      return session_.fail("lost",
+                           "the lock '" + plan_.name.display() +
+                               "' was taken away (holdfast break?) before the command ended with "
+                               "status " +
+                               std::to_string(code),
+                           kLost);
+    }
+    if (!released && released.code() != Code::not_held) {
+      session_.warn("could not release the lock, it frees itself within " +
+                    format_duration(plan_.lock.ttl) + ": " + released.message());
+    }
+    if (session_.json) report(token, status, code);
+    return code;
+  }
+
+  void report(Token token, int status, int code) const {
+    Json object;
+    put_name(object, plan_.name);
+    object["token"] = token.value();
+    object["status"] = code;
+    if (WIFSIGNALED(status)) object["signal"] = WTERMSIG(status);
+    object["waited_ms"] = to_ms(waited_);
+    session_.print(object);
+  }
+
+  const Session& session_;
+  ClaimPlan plan_;
+  Command command_;
+  std::shared_ptr<RenewalFeed> feed_;
+  int interrupted_by_ = 0;
+  Duration waited_{};
+  std::string loss_;
+};
+
+int run(const Invocation& invocation, const ClaimOptions& options,
+        const std::vector<std::string>& misplaced) {
+  const Session& session = invocation.session;
+  if (!misplaced.empty()) {
+    return session.fail(Failure(Code::invalid_argument,
+                                "put -- before the command: holdfast run NAME -- " + misplaced[0]));
+  }
+  if (invocation.command.empty()) {
+    return session.fail(
+        Failure(Code::invalid_argument, "no command given: holdfast run NAME -- CMD…"));
+  }
+  Result<ClaimPlan> plan = ClaimPlan::from(options);
+  if (!plan) return session.fail(plan.failure());
+  return RunCommand(session, *plan, invocation.command).run();
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, Invocation& invocation) {
+  CLI::App* command =
+      app.add_subcommand("run", "Run a command under a lock: run NAME [OPTIONS] -- CMD ...");
+  auto options = std::make_shared<ClaimOptions>();
+  auto misplaced = std::make_shared<std::vector<std::string>>();
+  options->add_to(*command);
+  // What follows "--" never comes here; this is for the help, and to notice a missing "--".
+  command->add_option("CMD", *misplaced, "After --: the command to run, and its arguments")
+      ->type_name("");
+  command->footer(kExamples);
+  command->callback([&invocation, options, misplaced] {
+    invocation.action = [&invocation, options, misplaced] {
+      return run(invocation, *options, *misplaced);
+    };
+  });
+}
+
+}  // namespace holdfast::cli

@@ -1,0 +1,72 @@
+// The runner: holds the lease, has the guard run the command, passes signals on and minds the
+// terminal, until the command has ended or the lock is lost. See guard.h for what can go wrong.
+// Thread safety: one thread.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "guard.h"
+#include "holdfast/lease.h"
+#include "protocol.h"
+#include "terminal.h"
+#include "timer.h"
+
+namespace holdfast::cli {
+
+// The signals that `run` passes on to the command.
+sigset_t forwarded_signals();
+
+struct RunOutcome {
+  enum class How {
+    ended,        // by itself: `status` is its wait status
+    not_started,  // `error` is the errno of exec
+    lost,         // ended, or not started, because the lock was lost
+    guard_died,   // ended because nobody could have ended it in time
+  };
+  How how{};
+  int status = 0;
+  int error = 0;
+  bool all_gone = true;  // false: some process could not be killed
+};
+
+class Runner {
+ public:
+  // `strangers` are children that we had before the guard: not ours to end. `on_lost` is called
+  // once, before the command has ended. `signals` must be blocked.
+  Runner(GuardProcess& guard, const Lease& lease, Duration warn_before, const sigset_t& signals,
+         std::vector<pid_t> strangers, std::function<void()> on_lost);
+  ~Runner();
+  Runner(const Runner&) = delete;
+  Runner& operator=(const Runner&) = delete;
+
+  // `liveness` is Client::liveness_descriptor().
+  RunOutcome run(int liveness);
+
+ private:
+  bool start(int liveness);
+  std::optional<RunOutcome> on_guard();
+  std::optional<RunOutcome> on_message(const FromGuard& message);
+  void on_stopped(int signal);
+  void on_signals();
+  void declare_lost();
+  void send_signal(int signal);
+  RunOutcome end_without_guard();
+
+  GuardProcess& guard_;
+  const Lease& lease_;
+  const Duration warn_before_;
+  const std::vector<pid_t> strangers_;
+  const std::function<void()> on_lost_;
+  int signals_ = -1;   // signalfd
+  int lost_ = -1;      // eventfd, written when the lease is lost
+  BootTimer overdue_;  // the guard should have been done by then
+  Terminal terminal_;
+  pid_t command_ = -1;
+  bool foreground_ = false;  // the command has the terminal from the start
+  bool lost_declared_ = false;
+};
+
+}  // namespace holdfast::cli

@@ -1,0 +1,112 @@
+#include "session.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "duration.h"
+#include "secrets.h"
+
+namespace holdfast::cli {
+namespace {
+
+// The first line of a file: a URL with a password that is neither typed nor seen.
+Result<std::string> read_url(const std::string& path) {
+  std::ifstream file(path);
+  std::string line;
+  if (!file || !std::getline(file, line)) {
+    const std::string why = file.is_open() ? "it is empty or a directory" : std::strerror(errno);
+    return Failure(Code::misconfigured, "cannot read the URL from the file '" + path + "': " + why);
+  }
+  const std::size_t first = line.find_first_not_of(" \t\r");
+  if (first == std::string::npos) {
+    return Failure(Code::misconfigured,
+                   "the first line of '" + path + "' must be a URL; it is empty");
+  }
+  return line.substr(first, line.find_last_not_of(" \t\r") - first + 1);
+}
+
+std::string to_hex(const std::string& bytes) {
+  static constexpr char kDigits[] = "0123456789abcdef";
+  std::string hex;
+  for (const unsigned char byte : bytes) {
+    hex += kDigits[byte >> 4];
+    hex += kDigits[byte & 15];
+  }
+  return hex;
+}
+
+}  // namespace
+
+Result<std::string> Session::url() const {
+  std::string url = on;
+  if (url.empty()) {
+    const char* given = std::getenv("HOLDFAST_URL");
+    if (given != nullptr) url = given;
+  }
+  if (url.starts_with('@')) return read_url(url.substr(1));
+  return url;
+}
+
+Result<Client> Session::open(ClientOptions options) const {
+  Result<std::string> where = url();
+  if (!where) return where.failure();
+  return Client::open(*where, std::move(options));
+}
+
+void Session::print(const Json& object) const {
+  // A label may hold any bytes; a report with a replacement character beats no report.
+  const std::string text = object.dump(2, ' ', false, Json::error_handler_t::replace);
+  std::fprintf(stdout, "%s\n", text.c_str());
+}
+
+int Session::fail(const Failure& failure) const {
+  if (!json) {
+    warn(failure.message());
+    return exit_status_of(failure.code());
+  }
+  Json error = {{"code", code_name(failure.code())}, {"message", redact(failure.message())}};
+  if (const Busy* busy = failure.busy()) {
+    error["holder"] = redact(printable(busy->holder));
+    error["token"] = busy->token;
+    error["rank"] = busy->rank;
+    if (busy->expires_in) error["expires_in_ms"] = to_ms(*busy->expires_in);
+  }
+  print({{"error", error}});
+  return exit_status_of(failure.code());
+}
+
+int Session::fail(const char* code, const std::string& message, int status) const {
+  if (json) {
+    print({{"error", {{"code", code}, {"message", redact(message)}}}});
+  } else {
+    warn(message);
+  }
+  return status;
+}
+
+int Session::interrupted_by(int signal) const {
+  const int status = kSignalBase + signal;
+  return json ? fail("cancelled", "interrupted by signal " + std::to_string(signal), status)
+              : status;
+}
+
+void Session::warn(const std::string& message) const {
+  std::fprintf(stderr, "holdfast: %s\n", redact(message).c_str());
+}
+
+void put_name(Json& object, const Name& name) {
+  const std::string shown = name.display();
+  object["name"] = shown;
+  if (shown != name.bytes()) object["name_hex"] = to_hex(name.bytes());
+}
+
+std::string printable(const std::string& text) {
+  if (Name::problem_with(text)) return text.empty() ? "" : "(unprintable)";
+  return Name(text).display();
+}
+
+}  // namespace holdfast::cli

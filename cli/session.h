@@ -1,0 +1,42 @@
+// Session: what every command shares: the engine's URL, the form of the output, and how to say that
+// something went wrong. Not thread-safe; used by the main thread.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "exit_status.h"
+#include "holdfast/client.h"
+
+namespace holdfast::cli {
+
+using Json = nlohmann::ordered_json;
+
+class Session {
+ public:
+  std::string on;  // --on: a URL or @FILE; empty: HOLDFAST_URL, else the embedded default
+  bool json = false;
+
+  // Where the locks are: --on, else HOLDFAST_URL, else empty (the library's default).
+  Result<std::string> url() const;
+  Result<Client> open(ClientOptions options = {}) const;
+
+  // Prints one object on standard output.
+  void print(const Json& object) const;
+  // Prints why it failed (JSON: {"error": …} on standard output) and returns the exit status.
+  int fail(const Failure& failure) const;
+  // The same for what is not the library's business, such as a command that cannot be run.
+  int fail(const char* code, const std::string& message, int status) const;
+  // The user ended the wait (Ctrl-C): nothing to explain, except in JSON.
+  int interrupted_by(int signal) const;
+  // One line on standard error, with a password, if any, hidden.
+  void warn(const std::string& message) const;
+};
+
+// {"name": …} for people, and "name_hex" whenever that is not the name itself, byte for byte.
+void put_name(Json& object, const Name& name);
+
+// Text that came from somebody else (a holder's label), safe for a terminal.
+std::string printable(const std::string& text);
+
+}  // namespace holdfast::cli

@@ -1,0 +1,73 @@
+// holdfast show: everything about one lock.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "commands.h"
+#include "lock_info.h"
+#include "table.h"
+
+namespace holdfast::cli {
+namespace {
+
+constexpr const char* kExamples = R"(Examples:
+  holdfast show backup
+  holdfast --json show backup | jq '.holders[0].token'
+
+Shows the holders, the waiters in the order in which they will be served, and the highest token
+ever granted for this name. A lock that nobody holds is free; that is no error.)";
+
+void print_text(const LockInfo& lock) {
+  std::printf("%s: %s, last token %s", lock.name.display().c_str(),
+              lock.holders.empty() ? "free" : "held", lock.last_token.str().c_str());
+  if (lock.permits > 0) {
+    std::printf(", %zu of %u permits taken", lock.holders.size(), lock.permits);
+  }
+  std::printf("\n");
+  if (!lock.holders.empty()) {
+    Table table({"  HOLDER", "MODE", "TOKEN", "HELD", "EXPIRES"});
+    for (const HolderInfo& holder : lock.holders) {
+      table.add({"  " + printable(holder.label), mode_name(holder.mode), holder.token.str(),
+                 shown(holder.held_for), shown(holder.expires_in)});
+    }
+    std::fputs(table.text().c_str(), stdout);
+  }
+  if (!lock.waiters.empty()) {
+    Table table({"  WAITER", "MODE", "WAITING"});
+    for (const WaiterInfo& waiter : lock.waiters) {
+      table.add({"  " + printable(waiter.label), mode_name(waiter.mode), shown(waiter.waited_for)});
+    }
+    std::fputs(table.text().c_str(), stdout);
+  }
+}
+
+int show(const Session& session, const std::string& name) {
+  if (auto problem = Name::problem_with(name)) {
+    return session.fail(Failure(Code::invalid_argument, *problem));
+  }
+  Result<Client> client = session.open();
+  if (!client) return session.fail(client.failure());
+  Result<LockInfo> lock = client->inspect(name);
+  if (!lock) return session.fail(lock.failure());
+  if (session.json) {
+    session.print(to_json(*lock));
+  } else {
+    print_text(*lock);
+  }
+  return kOk;
+}
+
+}  // namespace
+
+void add_show(CLI::App& app, Invocation& invocation) {
+  CLI::App* command = app.add_subcommand("show", "Show who holds a lock and who waits for it");
+  auto name = std::make_shared<std::string>();
+  command->add_option("NAME", *name, "The lock")->type_name("")->required();
+  command->footer(kExamples);
+  command->callback([&invocation, name] {
+    invocation.action = [&invocation, name] { return show(invocation.session, *name); };
+  });
+}
+
+}  // namespace holdfast::cli

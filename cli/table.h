@@ -1,0 +1,22 @@
+// Table: rows of text in aligned columns, for people.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace holdfast::cli {
+
+class Table {
+ public:
+  explicit Table(std::vector<std::string> header) { rows_.push_back(std::move(header)); }
+
+  // REQUIRES: as many cells as the header has.
+  void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+  std::string text() const;
+
+ private:
+  std::vector<std::vector<std::string>> rows_;
+};
+
+}  // namespace holdfast::cli

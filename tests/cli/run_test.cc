@@ -1,0 +1,178 @@
+// holdfast run: what it gives to the command, what it returns, and who gets in when.
+#include <signal.h>
+
+#include <fstream>
+
+#include "cli_fixture.h"
+
+namespace holdfast::test {
+namespace {
+
+using RunTest = CliTest;
+
+TEST_F(RunTest, TheTokenGrowsBetweenTwoRuns) {
+  const Words command = {"run", "demo", "--", "sh", "-c", "echo $HOLDFAST_TOKEN"};
+  const Output first = run(command);
+  const Output second = run(command);
+  ASSERT_EQ(first.status, 0) << first.err;
+  ASSERT_EQ(second.status, 0) << second.err;
+  EXPECT_LT(std::stoull(first.out), std::stoull(second.out));
+}
+
+TEST_F(RunTest, TheCommandFindsNameAndValidityInItsEnvironment) {
+  const Output output = run({"run", "a b", "--ttl", "20s", "--", "sh", "-c",
+                             "echo \"$HOLDFAST_NAME|$HOLDFAST_URL|\"; "
+                             "echo $((HOLDFAST_VALID_UNTIL_MS - $(date +%s%3N)))"});
+  EXPECT_EQ(output.out.substr(0, 6), "a b||\n");
+  const long left_ms = std::stol(output.out.substr(6));
+  EXPECT_GT(left_ms, 0);
+  EXPECT_LE(left_ms, 20'000);
+}
+
+TEST_F(RunTest, TheUrlIsPassedOnOnlyIfItCameInTheEnvironment) {
+  const Output output = run_bare({"run", "x", "--", "sh", "-c", "echo $HOLDFAST_URL"},
+                                 {.environment = {{"HOLDFAST_URL", url()}}});
+  EXPECT_EQ(output.out, url() + "\n") << output.err;
+}
+
+TEST_F(RunTest, WordsOfTheCommandArriveUnchanged) {
+  const Output output =
+      run({"run", "x", "--", "printf", "%s|", "{}", "--", "", "a b", "--json", "[1,2]", "%%"});
+  EXPECT_EQ(output.out, "{}|--||a b|--json|[1,2]|%%|") << output.err;
+}
+
+TEST_F(RunTest, ReturnsTheCommandsOwnStatus) {
+  EXPECT_EQ(run({"run", "x", "--", "true"}).status, 0);
+  EXPECT_EQ(run({"run", "x", "--", "sh", "-c", "exit 7"}).status, 7);
+  EXPECT_EQ(run({"run", "x", "--", "sh", "-c", "kill -TERM $$"}).status, 128 + SIGTERM);
+}
+
+TEST_F(RunTest, ReturnsAsAShellDoesWhenTheCommandCannotBeRun) {
+  const Output missing = run({"run", "x", "--", "no-such-command"});
+  EXPECT_EQ(missing.status, 127);
+  EXPECT_NE(missing.err.find("no-such-command"), std::string::npos);
+  EXPECT_EQ(run({"run", "x", "--", "/etc/passwd"}).status, 126);
+  EXPECT_EQ(run({"run", "x", "--no-wait", "--", "true"}).status, 0) << "the lock was left behind";
+}
+
+TEST_F(RunTest, Returns75WhenTheLockIsNotFreeInTime) {
+  Process holder = start({"run", "x", "--", "sh", "-c", "echo; sleep 60"});
+  ASSERT_TRUE(eventually([&] { return !holder.out().empty(); }));
+  const Output at_once = run({"run", "x", "--no-wait", "--", "true"});
+  EXPECT_EQ(at_once.status, 75);
+  EXPECT_NE(at_once.err.find("held by"), std::string::npos) << at_once.err;
+  EXPECT_EQ(run({"run", "x", "--wait", "100ms", "--", "true"}).status, 75);
+  holder.kill(SIGTERM);
+  EXPECT_EQ(holder.wait().status, 128 + SIGTERM);
+}
+
+TEST_F(RunTest, TwoRunsHandOverWithoutOverlap) {
+  const std::string script =
+      "echo begin >> " + path("log") + "; sleep 0.2; echo end >> " + path("log");
+  Process first = start({"run", "x", "--", "sh", "-c", script});
+  Process second = start({"run", "x", "--", "sh", "-c", script});
+  EXPECT_EQ(first.wait().status, 0);
+  EXPECT_EQ(second.wait().status, 0);
+  EXPECT_EQ(read_all(path("log")), "begin\nend\nbegin\nend\n");
+}
+
+TEST_F(RunTest, SharedRunsGoTogetherAndPermitsAreCounted) {
+  for (const Words& mode : {Words{"--shared"}, Words{"--permits", "2"}}) {
+    Words words = {"run", "x" + mode[0], "--wait", "20s"};
+    words.insert(words.end(), mode.begin(), mode.end());
+    Words no_wait = words;
+    no_wait[2] = "--no-wait";
+    no_wait.erase(no_wait.begin() + 3);
+    for (const char* word : {"--", "sh", "-c", "echo; sleep 60"}) words.push_back(word);
+    for (const char* word : {"--", "true"}) no_wait.push_back(word);
+    Process first = start(words);
+    Process second = start(words);
+    ASSERT_TRUE(eventually([&] { return !first.out().empty() && !second.out().empty(); }))
+        << first.err() << second.err();
+    EXPECT_EQ(run(no_wait).status, mode[0] == "--shared" ? 0 : 75);
+    first.kill(SIGTERM);
+    second.kill(SIGTERM);
+    first.wait();
+    second.wait();
+  }
+}
+
+TEST_F(RunTest, SignalsReachTheCommand) {
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH}) {
+    Process runner = start({"run", "x", "--", "sh", "-c",
+                            "trap 'exit 42' " + std::to_string(signal) +
+                                "; echo ready; while :; do sleep 0.01; done"});
+    ASSERT_TRUE(eventually([&] { return !runner.out().empty(); })) << runner.err();
+    runner.kill(signal);
+    EXPECT_EQ(runner.wait().status, 42) << "signal " << signal;
+  }
+}
+
+TEST_F(RunTest, CtrlCWhileWaitingReturns130AndLeavesNothingInTheQueue) {
+  Process holder = start({"run", "x", "--", "sh", "-c", "echo; sleep 60"});
+  ASSERT_TRUE(eventually([&] { return !holder.out().empty(); }));
+  const auto waiters = [&] { return json({"show", "x"})["waiters"].size(); };
+  for (const int signal : {SIGINT, SIGTERM}) {
+    Process waiter = start({"run", "x", "--", "true"});
+    ASSERT_TRUE(eventually([&] { return waiters() == 1; }));
+    const pid_t guard = guard_of(waiter.pid());
+    waiter.kill(signal);
+    EXPECT_EQ(waiter.wait().status, 128 + signal);
+    EXPECT_EQ(waiters(), 0U);
+    EXPECT_FALSE(is_alive(guard));
+  }
+  holder.kill(SIGTERM);
+  holder.wait();
+}
+
+TEST_F(RunTest, NohupReachesTheCommandThroughUs) {
+  Process runner = start({"run", "x", "--", "sh", "-c", "echo; kill -HUP $$; sleep 0.1; exit 5"},
+                         {.ignore_hangup = true});
+  ASSERT_TRUE(eventually([&] { return !runner.out().empty(); }));
+  runner.kill(SIGHUP);
+  EXPECT_EQ(runner.wait().status, 5);
+}
+
+TEST_F(RunTest, WhatTheCommandLeavesInTheBackgroundLivesOn) {
+  const Output output = run({"run", "x", "--", "sh", "-c", "sleep 60 >/dev/null 2>&1 & echo $!"});
+  ASSERT_EQ(output.status, 0) << output.err;
+  const pid_t left_behind = std::stoi(output.out);
+  EXPECT_TRUE(is_alive(left_behind));
+  EXPECT_EQ(run({"run", "x", "--no-wait", "--", "true"}).status, 0) << "it is no longer held";
+  kill(left_behind, SIGKILL);
+}
+
+TEST_F(RunTest, ABrokenLockEndsTheCommandWith76) {
+  Process runner =
+      start({"run", "x", "--ttl", "1s", "--", "sh", "-c", "echo $HOLDFAST_TOKEN; sleep 60"});
+  ASSERT_TRUE(eventually([&] { return !runner.out().empty(); }));
+  std::string token = runner.out();
+  token.pop_back();
+  EXPECT_EQ(run({"break", "x", "--token", token + "1"}).status, 76) << "never blind";
+  EXPECT_TRUE(runner.running());
+  EXPECT_EQ(run({"break", "x", "--token", token}).status, 0);
+  const Output output = runner.wait();
+  EXPECT_EQ(output.status, 76);
+  EXPECT_NE(output.err.find("lost the lock 'x'"), std::string::npos) << output.err;
+  EXPECT_EQ(std::count(output.err.begin(), output.err.end(), '\n'), 1) << output.err;
+}
+
+TEST_F(RunTest, ABrokenLockIsNoticedEvenIfTheCommandEndsBeforeTheNextRenewal) {
+  Process runner =
+      start({"run", "x", "--ttl", "30s", "--", "sh", "-c",
+             "echo $HOLDFAST_TOKEN; while [ ! -e " + path("go") + " ]; do sleep 0.01; done"});
+  ASSERT_TRUE(eventually([&] { return !runner.out().empty(); }));
+  std::string token = runner.out();
+  token.pop_back();
+  ASSERT_EQ(run({"break", "x", "--token", token}).status, 0);
+  std::ofstream(path("go")) << "\n";
+  EXPECT_EQ(runner.wait().status, 76);
+}
+
+TEST_F(RunTest, ALongCommandKeepsAShortLock) {
+  const Output output = run({"run", "x", "--ttl", "1s", "--", "sleep", "3"});
+  EXPECT_EQ(output.status, 0) << output.err;
+}
+
+}  // namespace
+}  // namespace holdfast::test
