@@ -6,6 +6,7 @@
 // Prints medians of interleaved repetitions, as a table or with --json.
 //   bench_embedded [--json] [--dir DIR] [--pairs N] [--hand-offs N] [--leases N] [--seconds S]
 #include <holdfast/holdfast.h>
+#include <sched.h>
 #include <sqlite3.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -68,9 +69,10 @@ class BarePairs {
           "INSERT INTO lock(name, token) VALUES(CAST('pair' AS BLOB), 0)"}) {
       must(sqlite3_exec(db_, sql, nullptr, nullptr, nullptr), sql);
     }
-    prepare("UPDATE lock SET owner = ?2, token = token + 1, expires = ?3 WHERE name = ?1 AND owner "
-            "IS NULL RETURNING token",
-            &take_);
+    prepare(
+        "UPDATE lock SET owner = ?2, token = token + 1, expires = ?3 WHERE name = ?1 AND owner "
+        "IS NULL RETURNING token",
+        &take_);
     prepare("UPDATE lock SET owner = NULL WHERE name = ?1 AND owner = ?2", &give_);
   }
   ~BarePairs() {
@@ -148,9 +150,21 @@ struct Board {
   double gaps[1 << 16];
 };
 
+// Each process on a CPU of its own: else the scheduler often leaves the winner on the CPU of the
+// one that released, which goes on to queue up again first.
+void pin_to_cpu(int number) {
+  cpu_set_t cpus{};
+  CPU_ZERO(&cpus);
+  CPU_SET(
+      static_cast<std::size_t>(number) % static_cast<std::size_t>(sysconf(_SC_NPROCESSORS_ONLN)),
+      &cpus);
+  sched_setaffinity(0, sizeof cpus, &cpus);
+}
+
 // Takes the lock again and again; each change of owner is one measured gap. Holds it until the
 // other one waits, so that every release is a hand-off.
 void play(const std::string& url, Board& board, int who, int rounds) {
+  pin_to_cpu(who);
   Client client = Client::open(url).value();
   auto mutex = client.mutex("hand-off");
   for (;;) {
@@ -171,9 +185,10 @@ void play(const std::string& url, Board& board, int who, int rounds) {
 
 std::vector<double> measure_hand_off(const std::string& directory, int rounds) {
   const std::string url = "sqlite://" + directory + "/hand-off.db";
-  auto* board = new (mmap(nullptr, sizeof(Board), PROT_READ | PROT_WRITE,
-                          MAP_SHARED | MAP_ANONYMOUS, -1, 0)) Board;
-  rounds = std::min<int>(rounds, std::size(board->gaps));
+  auto* board =
+      new (mmap(nullptr, sizeof(Board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))
+          Board;
+  rounds = std::min(rounds, static_cast<int>(std::size(board->gaps)));
   const pid_t child = fork();
   if (child == 0) {
     play(url, *board, 1, rounds);
@@ -264,20 +279,23 @@ int main(int argc, char** argv) {
     std::perror(directory.c_str());
     return 1;
   }
-  // First, while this process has no threads: it forks.
+  // First, while this process has no threads: it forks, and is pinned meanwhile.
+  cpu_set_t all_cpus{};
+  sched_getaffinity(0, sizeof all_cpus, &all_cpus);
   const std::vector<double> gaps = measure_hand_off(directory, options.hand_offs);
+  sched_setaffinity(0, sizeof all_cpus, &all_cpus);
   const PairResult pairs = measure_pairs(directory, options.pairs);
   LeaseResult leases;
   if (options.leases > 0) leases = measure_leases(directory, options.leases, options.seconds);
   std::filesystem::remove_all(directory);
 
   if (options.json) {
-    std::printf("{\"pairs\":{\"bare_per_s\":%.0f,\"ours_per_s\":%.0f,\"ratio\":%.3f},"
-                "\"hand_off_us\":{\"p50\":%.1f,\"p99\":%.1f,\"p999\":%.1f},"
-                "\"leases\":{\"count\":%d,\"megabytes\":%.1f,\"core_share\":%.4f,\"lost\":%d}}\n",
-                pairs.bare, pairs.ours, pairs.ratio, quantile(gaps, 0.5), quantile(gaps, 0.99),
-                quantile(gaps, 0.999), options.leases, leases.megabytes, leases.core_share,
-                leases.lost);
+    std::printf(
+        "{\"pairs\":{\"bare_per_s\":%.0f,\"ours_per_s\":%.0f,\"ratio\":%.3f},"
+        "\"hand_off_us\":{\"p50\":%.1f,\"p99\":%.1f,\"p999\":%.1f},"
+        "\"leases\":{\"count\":%d,\"megabytes\":%.1f,\"core_share\":%.4f,\"lost\":%d}}\n",
+        pairs.bare, pairs.ours, pairs.ratio, quantile(gaps, 0.5), quantile(gaps, 0.99),
+        quantile(gaps, 0.999), options.leases, leases.megabytes, leases.core_share, leases.lost);
     return 0;
   }
   std::printf("uncontended pairs/s    bare SQLite %.0f, Holdfast %.0f, ratio %.2f (bar: 0.7)\n",
@@ -285,9 +303,10 @@ int main(int argc, char** argv) {
   std::printf("hand-off, 2 processes  p50 %.0f us, p99 %.0f us, p99.9 %.0f us (bar: p50 < 150)\n",
               quantile(gaps, 0.5), quantile(gaps, 0.99), quantile(gaps, 0.999));
   if (options.leases > 0) {
-    std::printf("%d leases held    %.0f MB, %.1f %% of a core for renewal, %d lost "
-                "(bars: 100 MB, 10 %%, 0)\n",
-                options.leases, leases.megabytes, leases.core_share * 100, leases.lost);
+    std::printf(
+        "%d leases held    %.0f MB, %.1f %% of a core for renewal, %d lost "
+        "(bars: 100 MB, 10 %%, 0)\n",
+        options.leases, leases.megabytes, leases.core_share * 100, leases.lost);
   }
   return 0;
 }

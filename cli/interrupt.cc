@@ -14,7 +14,7 @@ sigset_t without_ignored(const sigset_t& signals) {
   sigset_t kept;
   sigemptyset(&kept);
   for (int signal = 1; signal < NSIG; ++signal) {
-    struct sigaction action {};
+    struct sigaction action{};
     if (sigismember(&signals, signal) != 1) continue;
     if (sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN) continue;
     sigaddset(&kept, signal);

@@ -42,7 +42,7 @@ sigset_t block_signals(Command& command) {
   sigaddset(&blocked, SIGTTOU);
   sigaddset(&blocked, SIGTTIN);
   pthread_sigmask(SIG_BLOCK, &blocked, &command.mask);
-  struct sigaction as_usual {};  // If our parent ignores SIGCHLD, waitpid would find nobody.
+  struct sigaction as_usual{};  // If our parent ignores SIGCHLD, waitpid would find nobody.
   as_usual.sa_handler = SIG_DFL;
   sigaction(SIGCHLD, &as_usual, &command.on_child);
   return signals;

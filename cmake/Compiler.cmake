@@ -7,7 +7,8 @@ target_compile_options(holdfast_compile INTERFACE
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   # GCC 12 sees overlapping copies in `"text" + std::string`, and copies beyond their end in an
   # std::string moved into a coroutine's frame, where there are none.
-  target_compile_options(holdfast_compile INTERFACE -Wno-restrict -Wno-array-bounds)
+  target_compile_options(holdfast_compile INTERFACE -Wno-restrict -Wno-array-bounds
+    -Wno-stringop-overflow -Wno-stringop-overread)
 endif()
 if(HOLDFAST_SANITIZE)
   target_compile_options(holdfast_compile INTERFACE

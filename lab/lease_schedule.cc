@@ -91,7 +91,7 @@ class Schedule {
                                        [](const auto& program) { return program->finished(); });
         },
         end);
-    if (!all_done) violate("after healing, not every client got the lock");
+    if (!all_done) violate("the schedule did not come to its end: a client did not get the lock");
     return std::move(verdict_);
   }
 

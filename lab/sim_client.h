@@ -33,8 +33,8 @@ class SimClient {
   SimClient(internal::SimRuntime& node, std::unique_ptr<SimEngine> engine, ClientOptions options)
       : loop_(node),
         engine_(*engine),
-        locker_(std::make_shared<internal::Locker>(node, loop_, std::move(engine),
-                                                   std::move(options))),
+        locker_(
+            std::make_shared<internal::Locker>(node, loop_, std::move(engine), std::move(options))),
         tasks_(node) {
     locker_->set_self(locker_);
   }

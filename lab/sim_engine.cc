@@ -6,8 +6,8 @@ namespace holdfast::lab {
 
 using internal::SimRuntime;
 
-SimEngine::SimEngine(SimRuntime& node, SimRuntime& store_node, SimStore& store,
-                     SimNetwork& network, Duration request_timeout)
+SimEngine::SimEngine(SimRuntime& node, SimRuntime& store_node, SimStore& store, SimNetwork& network,
+                     Duration request_timeout)
     : Engine(node),
       node_(node),
       store_node_(store_node),

@@ -10,16 +10,26 @@ void SimStore::drop_expired() {
   std::erase_if(waiters_, [&](const Waiter& waiter) { return now >= waiter.gone_at; });
 }
 
+void SimStore::extend(Duration ttl) {
+  expires_ = node_.now() + ttl;
+  node_.arm(*this, expires_);
+}
+
+void SimStore::on_time() {
+  drop_expired();
+  if (!holder_) tell_first();
+}
+
 Token SimStore::grant(const ClaimId& claim, Duration ttl) {
   holder_ = claim;
-  expires_ = node_.now() + ttl;
+  extend(ttl);
   return Token(++token_);
 }
 
 std::optional<Token> SimStore::acquire(const ClaimId& claim, Duration ttl, bool queue, Push push) {
   drop_expired();
   if (holder_ == claim) {
-    expires_ = node_.now() + ttl;
+    extend(ttl);
     return Token(token_);
   }
   const bool first = waiters_.empty() || waiters_.front().claim == claim;
@@ -42,7 +52,7 @@ std::optional<Token> SimStore::acquire(const ClaimId& claim, Duration ttl, bool 
 bool SimStore::renew(const ClaimId& claim, Duration ttl) {
   drop_expired();
   if (holder_ != claim) return false;
-  expires_ = node_.now() + ttl;
+  extend(ttl);
   return true;
 }
 

@@ -11,9 +11,10 @@
 
 namespace holdfast::lab {
 
-class SimStore {
+class SimStore : private Timer {
  public:
   explicit SimStore(internal::SimRuntime& node) : node_(node) {}
+  ~SimStore() override { node_.disarm(*this); }
 
   // Told that it may hold the lock now, and should ask.
   using Push = std::function<void()>;
@@ -34,6 +35,10 @@ class SimStore {
 
   // Also waiters that have not asked for a whole ttl: they are gone.
   void drop_expired();
+  // The holder has expired: the next one is told at once, so that a holder who believes too long
+  // is caught.
+  void on_time() override;
+  void extend(Duration ttl);
   Token grant(const ClaimId& claim, Duration ttl);
   void forget_waiter(const ClaimId& claim);
   void tell_first();

@@ -7,13 +7,13 @@
 namespace holdfast::cli {
 namespace {
 
-std::uint64_t sum(Board& board, std::atomic<std::uint64_t> WorkerStats::*counter) {
+std::uint64_t sum(Board& board, std::atomic<std::uint64_t> WorkerStats::* counter) {
   std::uint64_t total = 0;
   for (WorkerStats& worker : board.workers()) total += worker.*counter;
   return total;
 }
 
-Percentiles merge(Board& board, Histogram WorkerStats::*histogram) {
+Percentiles merge(Board& board, Histogram WorkerStats::* histogram) {
   Percentiles all;
   for (WorkerStats& worker : board.workers()) all.add(worker.*histogram);
   return all;

@@ -1,8 +1,8 @@
 // What a benchmark found, for people and as JSON.
 #pragma once
 
-#include "session.h"
 #include "board.h"
+#include "session.h"
 #include "workers.h"
 
 namespace holdfast::cli {

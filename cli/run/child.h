@@ -14,7 +14,7 @@ namespace holdfast::cli {
 struct Command {
   std::vector<std::string> words;
   sigset_t mask{};
-  struct sigaction on_child {};        // the disposition of SIGCHLD, the only one that we change
+  struct sigaction on_child{};         // the disposition of SIGCHLD, the only one that we change
   bool output_to_stderr = false;       // --json keeps standard output for the report
   std::vector<std::string> variables;  // NAME=value, added to the environment
 };

@@ -84,6 +84,7 @@ class Client {
 
  private:
   explicit Client(std::shared_ptr<internal::Locker> locker);
+  internal::Locker& checked() const;  // LockError (closed) if it was moved from
   LockRequest request(const Name& name, Mode mode, std::uint32_t permits,
                       const LockOptions& options);
 

@@ -73,6 +73,7 @@ class LockRequest {
   Result<Handle> acquire_detached(Wait wait);
 
  private:
+  internal::Locker& checked() const;  // LockError (closed) if it was moved from
   Async<Result<Lease>> begin(Wait wait);
 
   std::shared_ptr<internal::Locker> locker_;

@@ -11,12 +11,12 @@ class Observer {
  public:
   virtual ~Observer() = default;
 
-  virtual void on_wait(const Claim&) {}                                 // a call has begun
-  virtual void on_granted(const Hold&, BootTime /*valid_until*/) {}     // it ended with a lease
-  virtual void on_refused(const Claim&, const Failure&) {}              // it ended without
-  virtual void on_renewed(const Hold&, BootTime /*valid_until*/) {}     //
-  virtual void on_renewal_failed(const Hold&, const Failure&) {}        // will be tried again
-  virtual void on_lost(const Hold&, BootTime /*valid_until*/) {}        // lost() is being triggered
+  virtual void on_wait(const Claim&) {}                              // a call has begun
+  virtual void on_granted(const Hold&, BootTime /*valid_until*/) {}  // it ended with a lease
+  virtual void on_refused(const Claim&, const Failure&) {}           // it ended without
+  virtual void on_renewed(const Hold&, BootTime /*valid_until*/) {}  //
+  virtual void on_renewal_failed(const Hold&, const Failure&) {}     // will be tried again
+  virtual void on_lost(const Hold&, BootTime /*valid_until*/) {}     // lost() is being triggered
   virtual void on_released(const Hold&, const Result<bool>& /*how*/) {}
 };
 

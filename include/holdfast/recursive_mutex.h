@@ -27,8 +27,7 @@ class RecursiveMutex {
   bool try_lock();
   template <class Rep, class Period>
   bool try_lock_for(const std::chrono::duration<Rep, Period>& patience) {
-    return reenter() || enter(request_.try_acquire_for(
-                            internal::to_patience(patience)));
+    return reenter() || enter(request_.try_acquire_for(internal::to_patience(patience)));
   }
   template <class Clock, class D>
   bool try_lock_until(const std::chrono::time_point<Clock, D>& moment) {

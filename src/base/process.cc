@@ -39,7 +39,7 @@ bool boot_clock_is_shifted() {
 }
 
 ProcessIdentity this_process() {
-  struct stat space {};
+  struct stat space{};
   if (stat("/proc/self/ns/pid", &space) != 0) space.st_ino = 0;
   const std::int64_t pid = getpid();
   return {pid, start_time_of(pid), static_cast<std::int64_t>(space.st_ino)};

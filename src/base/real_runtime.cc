@@ -50,8 +50,8 @@ bool RealRuntime::inside() const { return inside_of == this && !forked(); }
 
 bool RealRuntime::on_own_thread() const {
   const std::lock_guard lock(background_mutex_);
-  return background_thread_.get_id() == std::this_thread::get_id() ||
-         callbacks_.on_this_thread() || urgent_callbacks_.on_this_thread();
+  return background_thread_.get_id() == std::this_thread::get_id() || callbacks_.on_this_thread() ||
+         urgent_callbacks_.on_this_thread();
 }
 
 void RealRuntime::run_elsewhere(std::function<void()> work) {
@@ -170,7 +170,9 @@ void RealRuntime::drive_once(Inside& inside) {
   inside.retake();
 }
 
-void RealRuntime::kick_driver() { asio::post(io_, [] {}); }
+void RealRuntime::kick_driver() {
+  asio::post(io_, [] {});
+}
 
 struct RealRuntime::Root {
   struct promise_type {

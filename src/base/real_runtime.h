@@ -17,8 +17,8 @@
 // Timers are on CLOCK_BOOTTIME (a timerfd): they are due when a suspended machine wakes up.
 #pragma once
 
-#include <asio/io_context.hpp>
 #include <asio/executor_work_guard.hpp>
+#include <asio/io_context.hpp>
 #include <asio/posix/stream_descriptor.hpp>
 #include <atomic>
 #include <condition_variable>
@@ -139,7 +139,7 @@ class RealRuntime final : public Runtime, public Loop {
   std::list<Blocked*> blocked_;
   std::size_t detached_ = 0;
   std::size_t watches_ = 0;
-  bool driven_ = false;       // somebody has the driver's role
+  bool driven_ = false;        // somebody has the driver's role
   Blocked* driver_ = nullptr;  // who, if it is a blocked caller
   std::thread::id driver_thread_;
   bool stopping_ = false;

@@ -6,8 +6,13 @@
 namespace holdfast::internal {
 
 bool SimWorld::run(const std::function<bool()>& finished, BootTime limit) {
-  while (!finished()) {
-    if (!step(limit)) return false;
+  constexpr int kEndless = 100'000;
+  BootTime moment = now_;
+  for (int steps = 0; !finished(); ++steps) {
+    if (!step(limit) || steps >= kEndless) return false;
+    if (now_ == moment) continue;
+    moment = now_;
+    steps = 0;
   }
   return true;
 }

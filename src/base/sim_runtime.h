@@ -24,7 +24,8 @@ class SimWorld {
   Random& random() { return random_; }
 
   // Runs until `finished` says so, or nothing is left to do, or the world's clock passes `limit`.
-  // True if `finished` did.
+  // True if `finished` did. Also ends, with false, when so much has happened without any time
+  // passing that it will go on for ever.
   bool run(const std::function<bool()>& finished, BootTime limit);
 
  private:
@@ -74,8 +75,8 @@ class SimRuntime final : public Runtime {
   RunQueue ready_;
   TimerHeap timers_;
   double rate_ = 1.0;
-  BootTime rate_since_;        // by the world's clock
-  BootTime local_at_rate_;     // this node's clock at rate_since_
+  BootTime rate_since_;     // by the world's clock
+  BootTime local_at_rate_;  // this node's clock at rate_since_
   Duration wall_offset_{};
   BootTime paused_until_ = BootTime::min();
 };

@@ -95,23 +95,25 @@ Result<Url> Url::parse(std::string_view text) {
 
 std::string redacted(std::string_view url) {
   std::string out(url);
-  const std::size_t start = out.find("://");
-  if (start != std::string::npos) {
-    const std::size_t end = std::min(out.find_first_of("/?", start + 3), out.size());
-    // The last @: a password may contain one that was not escaped. Look past slashes as well: a
-    // password with an unescaped slash must not leak either.
-    std::size_t at = out.rfind('@', end);
-    if (at == std::string::npos || at < start + 3) at = out.find('@', end);
-    if (at != std::string::npos && at > start + 3) {
-      const std::size_t colon = out.find(':', start + 3);
-      if (colon != std::string::npos && colon < at) out.replace(colon + 1, at - colon - 1, "***");
-    }
+  // Whatever stands between a colon and the last @ could be a password, also where the text is no
+  // URL, or the password has characters that it should not have.
+  std::size_t at = out.rfind('@', out.find('?'));
+  if (at == std::string::npos) at = out.rfind('@');
+  if (at != std::string::npos) {
+    const std::size_t authority = out.find("://");
+    const std::size_t start = authority != std::string::npos && authority < at ? authority + 3 : 0;
+    const std::size_t colon = out.find(':', start);
+    if (colon < at) out.replace(colon + 1, at - colon - 1, "***");
   }
-  for (const std::string_view key : {"password=", "pass=", "secret=", "token="}) {
-    for (std::size_t place = out.find(key); place != std::string::npos;
-         place = out.find(key, place + 1)) {
+  std::string lower = out;
+  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  for (const std::string_view key : {"password=", "pass=", "secret=", "token=", "auth="}) {
+    for (std::size_t place = lower.find(key); place != std::string::npos;
+         place = lower.find(key, place + 1)) {
       const std::size_t from = place + key.size();
-      out.replace(from, std::min(out.find('&', from), out.size()) - from, "***");
+      const std::size_t length = std::min(out.find('&', from), out.size()) - from;
+      out.replace(from, length, "***");
+      lower.replace(from, length, "***");
     }
   }
   return escaped(out, 300);

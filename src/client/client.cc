@@ -135,7 +135,6 @@ Client::~Client() = default;
 
 LockRequest Client::request(const Name& name, Mode mode, std::uint32_t permits,
                             const LockOptions& options) {
-  if (!locker_) throw LockError(Failure(Code::closed, "this client was moved from"));
   Claim claim{.name = name, .mode = mode, .permits = permits};
   return LockRequest(locker_, std::move(claim), options);
 }
@@ -173,34 +172,40 @@ Result<MultiLease> Client::acquire_all(std::vector<Name> names, const LockOption
   return multi_lock(std::move(names), options).acquire(std::move(stop));
 }
 
+Locker& Client::checked() const {
+  if (!locker_) throw LockError(Failure(Code::closed, "this client was moved from"));
+  return *locker_;
+}
+
 Result<Lease> Client::adopt(const Handle& handle, const LockOptions& options) {
-  return run_blocking(locker_->loop(), locker_->adopt(handle.hold(), options));
+  return run_blocking(checked().loop(), checked().adopt(handle.hold(), options));
 }
 
 Result<void> Client::renew(const Handle& handle) {
-  return run_blocking(locker_->loop(), locker_->renew_detached(handle.hold()));
+  return run_blocking(checked().loop(), checked().renew_detached(handle.hold()));
 }
 
 Result<void> Client::release(const Handle& handle) {
-  return run_blocking(locker_->loop(), locker_->release_detached(handle.hold()));
+  return run_blocking(checked().loop(), checked().release_detached(handle.hold()));
 }
 
 Result<std::vector<LockInfo>> Client::list(const std::string& prefix) {
-  return run_blocking(locker_->loop(), holdfast::list(*locker_, prefix));
+  return run_blocking(checked().loop(), holdfast::list(checked(), prefix));
 }
 
 Result<LockInfo> Client::inspect(const Name& name) {
-  return run_blocking(locker_->loop(), holdfast::inspect(*locker_, name));
+  return run_blocking(checked().loop(), holdfast::inspect(checked(), name));
 }
 
 Result<void> Client::evict(const Name& name, Token expected) {
-  return run_blocking(locker_->loop(), holdfast::evict(*locker_, name, expected));
+  return run_blocking(checked().loop(), holdfast::evict(checked(), name, expected));
 }
 
-const Guarantees& Client::guarantees() const { return locker_->engine().guarantees(); }
-int Client::liveness_descriptor() const { return locker_->engine().liveness_descriptor(); }
+const Guarantees& Client::guarantees() const { return checked().engine().guarantees(); }
+int Client::liveness_descriptor() const { return checked().engine().liveness_descriptor(); }
 
 void Client::run(Task<void> task) {
+  checked();
   const std::shared_ptr<Locker> keep = locker_;  // The task may destroy this client.
   keep->loop().block_on(std::move(task));
 }

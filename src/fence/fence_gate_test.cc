@@ -136,7 +136,9 @@ void expect_waits_for(FenceGate::Pass pass, FenceGate& visitor) {
   });
   pause_ms(kLookMs);
   EXPECT_FALSE(entered);
-  { const FenceGate::Pass ends = std::move(pass); }
+  {
+    const FenceGate::Pass ends = std::move(pass);
+  }
   thread.join();
   EXPECT_TRUE(entered);
 }

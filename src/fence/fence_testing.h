@@ -52,7 +52,7 @@ inline void spill(const std::filesystem::path& path, const std::string& bytes) {
 }
 
 inline unsigned mode_of(const std::filesystem::path& path) {
-  struct stat status {};
+  struct stat status{};
   return ::stat(path.c_str(), &status) == 0 ? status.st_mode & 07777U : 0;
 }
 

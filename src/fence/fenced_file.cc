@@ -27,7 +27,7 @@ constexpr const char* kTemporarySuffix = ".fence.new";
 
 // replace() would turn a device or a FIFO into a file, and fail on a directory only late.
 Result<void> require_regular_or_absent(const std::filesystem::path& path) {
-  struct stat status {};
+  struct stat status{};
   if (::stat(path.c_str(), &status) != 0) {
     if (errno == ENOENT) return {};
     return file_failure("look at", path, errno);

@@ -156,7 +156,7 @@ TEST_F(FencedFileTest, OwnerIsKeptByRoot) {
   spill(path_, "old");
   ASSERT_EQ(::chown(path_.c_str(), 65534, 65534), 0);
   ASSERT_TRUE(open().replace(Token(1), "new"));
-  struct stat status {};
+  struct stat status{};
   ASSERT_EQ(::stat(path_.c_str(), &status), 0);
   EXPECT_EQ(status.st_uid, 65534U);
 }

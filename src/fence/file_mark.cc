@@ -82,7 +82,7 @@ Failure corrupt(const std::filesystem::path& path, const std::string& how) {
 }
 
 Result<off_t> size_of(const LockFile& file) {
-  struct stat status {};
+  struct stat status{};
   if (::fstat(file.fd(), &status) != 0) return file_failure("look at", file.path(), errno);
   return status.st_size;
 }

@@ -30,8 +30,7 @@ Verdict judge(int error) {
     case EROFS:
       return {Code::misconfigured,
               "the file system is read-only: remount it writable or choose another place"};
-    case ENOENT:
-      return {Code::misconfigured, "create the directory, or correct the path"};
+    case ENOENT: return {Code::misconfigured, "create the directory, or correct the path"};
     case ENOTDIR:
     case ELOOP: return {Code::misconfigured, "correct the path"};
     case EISDIR: return {Code::misconfigured, "this is a directory: name a file"};
@@ -56,7 +55,7 @@ struct Attributes {
 };
 
 Result<std::optional<Attributes>> attributes_of(const std::filesystem::path& path) {
-  struct stat status {};
+  struct stat status{};
   if (::stat(path.c_str(), &status) != 0) {
     if (errno == ENOENT) return std::optional<Attributes>();
     return file_failure("look at", path, errno);

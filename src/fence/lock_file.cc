@@ -59,7 +59,7 @@ void close_listed(int fd) {
 }
 
 struct flock one_byte(short type, off_t byte) {
-  struct flock range {};
+  struct flock range{};
   range.l_type = type;
   range.l_whence = SEEK_SET;
   range.l_start = byte;
@@ -68,7 +68,7 @@ struct flock one_byte(short type, off_t byte) {
 }
 
 bool deleted(const std::filesystem::path& path) {
-  struct stat status {};
+  struct stat status{};
   return ::lstat(path.c_str(), &status) != 0 && errno == ENOENT;
 }
 
@@ -85,7 +85,7 @@ Result<LockFile> LockFile::open(const std::filesystem::path& path, int flags) {
   const int fd = open_listed(path, flags);
   if (fd < 0) return file_failure("open", path, errno);
   LockFile file(path, fd);
-  struct stat status {};
+  struct stat status{};
   if (::fstat(fd, &status) != 0) return file_failure("look at", path, errno);
   if (!S_ISREG(status.st_mode)) {
     return Failure(Code::misconfigured, path.string() + " is not a regular file: choose another");
@@ -106,7 +106,7 @@ Result<LockFile> LockFile::open_locked(const std::filesystem::path& path, off_t 
 LockFile::~LockFile() {
   if (fd_ < 0 || fork_.forked()) return;
   // Unlock before close: a child on its way from vfork to exec still has a copy of the descriptor.
-  struct flock everything {};
+  struct flock everything{};
   everything.l_type = F_UNLCK;
   ::fcntl(fd_, F_OFD_SETLK, &everything);
   close_listed(fd_);
@@ -126,8 +126,8 @@ void LockFile::unlock(off_t byte) const {
 }
 
 bool LockFile::in_place() const {
-  struct stat mine {};
-  struct stat there {};
+  struct stat mine{};
+  struct stat there{};
   return ::fstat(fd_, &mine) == 0 && ::stat(path_.c_str(), &there) == 0 &&
          mine.st_dev == there.st_dev && mine.st_ino == there.st_ino;
 }

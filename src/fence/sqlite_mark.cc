@@ -218,10 +218,9 @@ class SqliteMark final : public MarkStore {
 std::optional<Failure> problem_with(const std::filesystem::path& database,
                                     std::string_view resource) {
   if (resource.empty() || resource.size() > Name::kMaxBytes) {
-    return Failure(Code::invalid_argument, "a fenced resource has a name of 1 to " +
-                                               std::to_string(Name::kMaxBytes) +
-                                               " bytes; this one has " +
-                                               std::to_string(resource.size()));
+    return Failure(Code::invalid_argument,
+                   "a fenced resource has a name of 1 to " + std::to_string(Name::kMaxBytes) +
+                       " bytes; this one has " + std::to_string(resource.size()));
   }
   if (database == ":memory:") {
     return Failure(Code::invalid_argument,

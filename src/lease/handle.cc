@@ -45,9 +45,9 @@ std::string Handle::text() const {
   const Claim& claim = hold_.claim;
   const std::string& name = claim.name.bytes();
   const std::span name_bytes(reinterpret_cast<const std::uint8_t*>(name.data()), name.size());
-  return std::string(kPrefix) + '.' + mode_name(claim.mode) + '.' +
-         std::to_string(claim.permits) + '.' + std::to_string(claim.ttl.count()) + '.' +
-         hold_.token.str() + '.' + claim.id.hex() + '.' + to_hex(name_bytes);
+  return std::string(kPrefix) + '.' + mode_name(claim.mode) + '.' + std::to_string(claim.permits) +
+         '.' + std::to_string(claim.ttl.count()) + '.' + hold_.token.str() + '.' + claim.id.hex() +
+         '.' + to_hex(name_bytes);
 }
 
 Result<Handle> Handle::parse(std::string_view text) {
@@ -60,6 +60,10 @@ Result<Handle> Handle::parse(std::string_view text) {
   if (!mode || !parse_number(parts[2], permits) || !parse_number(parts[3], ttl_ns) ||
       !parse_number(parts[4], token)) {
     return malformed("its numbers do not parse");
+  }
+  constexpr Duration kLongestTtl = std::chrono::hours(24 * 365);
+  if (permits == 0 || ttl_ns <= 0 || Duration(ttl_ns) > kLongestTtl) {
+    return malformed("its numbers are impossible");
   }
   const std::optional<ClaimId> id = ClaimId::from_hex(parts[5]);
   const std::optional<std::string> name = bytes_from_hex(parts[6]);

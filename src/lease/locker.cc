@@ -41,8 +41,8 @@ Result<void> Locker::check(const Claim& claim, const LockOptions& options) const
     return invalid("ttl must be between " + duration_text(can.min_ttl) + " and 30 days on " +
                    can.engine + ", not " + duration_text(claim.ttl));
   }
-  if (options.warn_before && (*options.warn_before < kMinWarning ||
-                              *options.warn_before > claim.ttl / 2)) {
+  if (options.warn_before &&
+      (*options.warn_before < kMinWarning || *options.warn_before > claim.ttl / 2)) {
     return invalid("warn_before must be between 1 ms and half of the ttl, not " +
                    duration_text(*options.warn_before));
   }
@@ -54,8 +54,8 @@ Result<void> Locker::check(const Claim& claim, const LockOptions& options) const
   if (claim.mode == Mode::shared && !can.shared_mode) return unsupported("shared mode");
   if (claim.mode == Mode::permit && !can.permit_mode) return unsupported("semaphores");
   if (can.exclusion < options.require.exclusion) {
-    return unsupported(std::string("exclusion of strength '") +
-                       to_text(options.require.exclusion) + "' as required");
+    return unsupported(std::string("exclusion of strength '") + to_text(options.require.exclusion) +
+                       "' as required");
   }
   if (can.token < options.require.token) {
     return unsupported(std::string("tokens of strength '") + to_text(options.require.token) +
@@ -72,8 +72,8 @@ Task<Result<Grant>> Locker::ask(Claim& claim, const Wait& wait, const LockOption
     // The request left and no answer came. Asking again with the same id is harmless, and tells.
     for (Duration pause = std::chrono::milliseconds(5);
          !grant && grant.code() == Code::unknown && wait.queue; pause *= 2) {
-      const BootTime again = runtime_.now() + runtime_.jitter(std::min<Duration>(
-                                                  pause, std::chrono::seconds(1)));
+      const BootTime again =
+          runtime_.now() + runtime_.jitter(std::min<Duration>(pause, std::chrono::seconds(1)));
       if (!wait.deadline.is_never() && again >= wait.deadline.moment()) break;
       if (co_await sleep_until(runtime_, again, wait.stop) == Woken::cancelled) break;
       grant = co_await engine_->acquire(claim, wait);
@@ -129,8 +129,8 @@ Task<void> Locker::clean_up(Claim claim) {
   // After one ttl nothing of it can be left, whenever it was executed... unless it is still under
   // way; then the engine ends it one ttl after it arrives.
   const BootTime gone_at = runtime_.now() + claim.ttl;
-  for (Duration pause = std::chrono::milliseconds(10);; pause = std::min<Duration>(pause * 2,
-                                                                 std::chrono::seconds(1))) {
+  for (Duration pause = std::chrono::milliseconds(10);;
+       pause = std::min<Duration>(pause * 2, std::chrono::seconds(1))) {
     const Result<bool> released = co_await engine_->release(claim, request_deadline());
     if (released || runtime_.now() >= gone_at) co_return;
     const BootTime again = runtime_.now() + runtime_.jitter(pause);
@@ -228,8 +228,7 @@ Task<Result<void>> Locker::release_detached(Hold hold) {
 
 Task<void> Locker::close() {
   tasks_.stop();
-  static_cast<void>(
-      co_await tasks_.join(Deadline::at(runtime_.now() + options_.release_timeout)));
+  static_cast<void>(co_await tasks_.join(Deadline::at(runtime_.now() + options_.release_timeout)));
   co_await engine_->close();
 }
 

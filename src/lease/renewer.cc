@@ -76,9 +76,8 @@ void Renewer::run() {
 
 Task<void> Renewer::renew(Batch batch) {
   // Between being put into the batch and now, it may have been released, lost or renewed.
-  std::erase_if(batch, [](const auto& record) {
-    return record->state_ != LeaseRecord::State::due;
-  });
+  std::erase_if(batch,
+                [](const auto& record) { return record->state_ != LeaseRecord::State::due; });
   if (batch.empty()) co_return;
   std::vector<Hold> holds;
   holds.reserve(batch.size());
@@ -87,11 +86,10 @@ Task<void> Renewer::renew(Batch batch) {
   for (const auto& record : batch) {
     holds.push_back(record->hold);
     record->state_ = LeaseRecord::State::renewing;
-    deadline = std::min({deadline, runtime_.now() + record->hold.claim.ttl / 6,
-                         record->validity.lost_at()});
+    deadline = std::min(
+        {deadline, runtime_.now() + record->hold.claim.ttl / 6, record->validity.lost_at()});
   }
-  const std::vector<Result<Grant>> outcomes =
-      co_await engine_.renew(holds, Deadline::at(deadline));
+  const std::vector<Result<Grant>> outcomes = co_await engine_.renew(holds, Deadline::at(deadline));
   for (std::size_t i = 0; i < batch.size(); ++i) take(*batch[i], outcomes[i]);
 }
 
@@ -130,8 +128,7 @@ Task<Result<void>> Renewer::renew_now(std::shared_ptr<LeaseRecord> record) {
   if (record->state_ == State::idle || !record->validity.held(runtime_.now())) co_return gone();
   const Hold hold = record->hold;
   const Deadline deadline = Deadline::at(record->validity.lost_at());
-  const std::vector<Result<Grant>> outcomes =
-      co_await engine_.renew(std::span(&hold, 1), deadline);
+  const std::vector<Result<Grant>> outcomes = co_await engine_.renew(std::span(&hold, 1), deadline);
   const Result<Grant>& outcome = outcomes.front();
   take(*record, outcome);
   if (record->state_ == State::idle || !record->validity.held(runtime_.now())) co_return gone();

@@ -8,21 +8,25 @@ namespace holdfast {
 
 using internal::run_blocking;
 
-LockRequest::LockRequest(std::shared_ptr<internal::Locker> locker, Claim claim,
-                         LockOptions options)
+LockRequest::LockRequest(std::shared_ptr<internal::Locker> locker, Claim claim, LockOptions options)
     : locker_(std::move(locker)), claim_(std::move(claim)), options_(options) {
   claim_.ttl = options_.ttl;
-  if (claim_.label.empty()) claim_.label = locker_->options().label;
-  locker_->check(claim_, options_).value();
+  if (claim_.label.empty()) claim_.label = checked().options().label;
+  checked().check(claim_, options_).value();
+}
+
+internal::Locker& LockRequest::checked() const {
+  if (!locker_) throw LockError(Failure(Code::closed, "this lock, or its client, was moved from"));
+  return *locker_;
 }
 
 Result<Lease> LockRequest::acquire_by(Deadline deadline, std::stop_token stop) {
   const Wait wait{.deadline = deadline, .queue = true, .stop = std::move(stop)};
-  return run_blocking(locker_->loop(), locker_->acquire(claim_, options_, wait));
+  return run_blocking(checked().loop(), checked().acquire(claim_, options_, wait));
 }
 
 Deadline LockRequest::deadline_after(Duration patience) const {
-  return Deadline::at(locker_->runtime().now() + std::min(patience, internal::kLongestPatience));
+  return Deadline::at(checked().runtime().now() + std::min(patience, internal::kLongestPatience));
 }
 
 Result<Lease> LockRequest::acquire(std::stop_token stop) {
@@ -30,8 +34,8 @@ Result<Lease> LockRequest::acquire(std::stop_token stop) {
 }
 
 Result<Lease> LockRequest::try_acquire() {
-  const Wait wait{.deadline = locker_->request_deadline(), .queue = false, .stop = {}};
-  return run_blocking(locker_->loop(), locker_->acquire(claim_, options_, wait));
+  const Wait wait{.deadline = checked().request_deadline(), .queue = false, .stop = {}};
+  return run_blocking(checked().loop(), checked().acquire(claim_, options_, wait));
 }
 
 Result<Lease> LockRequest::try_acquire_for(Duration patience, std::stop_token stop) {
@@ -39,7 +43,7 @@ Result<Lease> LockRequest::try_acquire_for(Duration patience, std::stop_token st
 }
 
 Async<Result<Lease>> LockRequest::begin(Wait wait) {
-  return {locker_->shared_loop(), locker_->acquire(claim_, options_, std::move(wait))};
+  return {checked().shared_loop(), checked().acquire(claim_, options_, std::move(wait))};
 }
 
 Async<Result<Lease>> LockRequest::async_acquire(std::stop_token stop) {
@@ -47,7 +51,7 @@ Async<Result<Lease>> LockRequest::async_acquire(std::stop_token stop) {
 }
 
 Async<Result<Lease>> LockRequest::async_try_acquire() {
-  return begin(Wait{.deadline = locker_->request_deadline(), .queue = false, .stop = {}});
+  return begin(Wait{.deadline = checked().request_deadline(), .queue = false, .stop = {}});
 }
 
 Async<Result<Lease>> LockRequest::async_try_acquire_for(Duration patience, std::stop_token stop) {
@@ -55,7 +59,7 @@ Async<Result<Lease>> LockRequest::async_try_acquire_for(Duration patience, std::
 }
 
 Result<Handle> LockRequest::acquire_detached(Wait wait) {
-  return run_blocking(locker_->loop(), locker_->acquire_detached(claim_, std::move(wait)));
+  return run_blocking(checked().loop(), checked().acquire_detached(claim_, std::move(wait)));
 }
 
 }  // namespace holdfast

@@ -13,14 +13,14 @@ Mutex& Mutex::operator=(Mutex&&) noexcept = default;
 
 void Mutex::lock() {
   if (mine()) {
-    throw LockError(Failure(Code::would_deadlock, "this thread holds the mutex '" +
-                                                      name().display() +
-                                                      "' already; use a RecursiveMutex"));
+    throw LockError(Failure(
+        Code::would_deadlock,
+        "this thread holds the mutex '" + name().display() + "' already; use a RecursiveMutex"));
   }
   leases_->put(acquire().value());
 }
 
-bool Mutex::mine() const { return leases_->has_mine(); }
+bool Mutex::mine() const { return leases_ && leases_->has_mine(); }
 
 bool Mutex::try_lock() { return !mine() && try_lock_by(try_acquire()); }
 
@@ -32,21 +32,21 @@ bool Mutex::try_lock_by(Result<Lease> lease) {
 
 void Mutex::unlock() noexcept {
   // The lease releases itself; like every destructor, within a bound and without throwing.
-  const Lease lease = leases_->take();
+  if (leases_) const Lease lease = leases_->take();
 }
 
 Token Mutex::token() const {
-  const Lease* lease = leases_->find();
+  const Lease* lease = leases_ ? leases_->find() : nullptr;
   return lease ? lease->token() : Token();
 }
 
 bool Mutex::held() const {
-  const Lease* lease = leases_->find();
+  const Lease* lease = leases_ ? leases_->find() : nullptr;
   return lease && lease->held();
 }
 
 std::stop_token Mutex::lost() const {
-  const Lease* lease = leases_->find();
+  const Lease* lease = leases_ ? leases_->find() : nullptr;
   return lease ? lease->lost() : std::stop_token();
 }
 

@@ -37,8 +37,7 @@ Failure Error::failure(const std::filesystem::path& path) const {
     case SQLITE_PROTOCOL:
       return Failure(Code::unreachable, where + "another process keeps it locked (" + what() +
                                             "); look for one that is stopped");
-    case SQLITE_FULL:
-      return Failure(Code::unreachable, where + "the disk is full; make room");
+    case SQLITE_FULL: return Failure(Code::unreachable, where + "the disk is full; make room");
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
       return Failure(Code::misconfigured,
@@ -56,15 +55,14 @@ Failure Error::failure(const std::filesystem::path& path) const {
     case SQLITE_MISMATCH:
       return Failure(Code::misconfigured,
                      where + "it is not a Holdfast database of this version (" + what() + ")");
-    default:
-      return Failure(Code::unreachable, where + what());
+    default: return Failure(Code::unreachable, where + what());
   }
 }
 
 Database::Database(const std::filesystem::path& path) {
   // NOMUTEX: the client's loop is our mutex.
-  const int code = sqlite3_open_v2(path.c_str(), &raw_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
-                                   nullptr);
+  const int code =
+      sqlite3_open_v2(path.c_str(), &raw_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nullptr);
   if (code != SQLITE_OK) {
     const Error error(code, raw_ ? sqlite3_errmsg(raw_) : sqlite3_errstr(code));
     sqlite3_close(raw_);
@@ -81,6 +79,8 @@ Database::~Database() {
   // But whoever opens it next, with nobody else there, must read the whole log.
   constexpr int kPagesToLeave = 200;
   if (log_pages_ > kPagesToLeave) checkpoint();
+  sqlite3_finalize(begin_);
+  sqlite3_finalize(commit_);
   sqlite3_close_v2(raw_);
 }
 
@@ -100,6 +100,24 @@ void Database::execute(const char* sql) {
   const int code = sqlite3_exec(raw_, sql, nullptr, nullptr, nullptr);
   if (code != SQLITE_OK) fail(code);
 }
+
+void Database::step(sqlite3_stmt*& statement, const char* sql) {
+  if (!statement) {
+    const int code =
+        sqlite3_prepare_v3(raw_, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement, nullptr);
+    if (code != SQLITE_OK) fail(code);
+  }
+  const int code = sqlite3_step(statement);
+  if (code != SQLITE_DONE) {
+    const Error error(sqlite3_extended_errcode(raw_), sqlite3_errmsg(raw_));
+    sqlite3_reset(statement);
+    throw error;
+  }
+  sqlite3_reset(statement);
+}
+
+void Database::begin() { step(begin_, "BEGIN IMMEDIATE"); }
+void Database::commit() { step(commit_, "COMMIT"); }
 
 int Database::changes() const { return sqlite3_changes(raw_); }
 
@@ -124,8 +142,8 @@ void Statement::bind(int index, std::int64_t number) {
   check(sqlite3_bind_int64(raw_, index, number));
 }
 void Statement::bind(int index, std::string_view bytes) {
-  check(sqlite3_bind_blob(raw_, index, bytes.data(), static_cast<int>(bytes.size()),
-                          SQLITE_STATIC));
+  check(
+      sqlite3_bind_blob(raw_, index, bytes.data(), static_cast<int>(bytes.size()), SQLITE_STATIC));
 }
 
 Statement::Cursor::~Cursor() { sqlite3_reset(statement_.raw_); }
@@ -155,9 +173,7 @@ std::string_view Statement::Cursor::bytes(int column) const {
   return {static_cast<const char*>(data), static_cast<std::size_t>(size)};
 }
 
-Transaction::Transaction(Database& database) : database_(database) {
-  database_.execute("BEGIN IMMEDIATE");
-}
+Transaction::Transaction(Database& database) : database_(database) { database_.begin(); }
 
 namespace {
 // What we wanted to report is under way already; a failed rollback adds nothing to it.
@@ -174,7 +190,7 @@ Snapshot::Snapshot(Database& database) : database_(database) { database_.execute
 Snapshot::~Snapshot() { roll_back(database_); }
 
 void Transaction::commit() {
-  database_.execute("COMMIT");
+  database_.commit();
   open_ = false;
 }
 

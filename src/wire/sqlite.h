@@ -45,6 +45,9 @@ class Database {
   Database& operator=(const Database&) = delete;
 
   void execute(const char* sql);
+  // BEGIN IMMEDIATE and COMMIT, prepared: they are on the way of every hand-off.
+  void begin();
+  void commit();
   int changes() const;
   // How many pages the write-ahead log had after our last commit.
   int log_pages() const { return log_pages_; }
@@ -56,7 +59,11 @@ class Database {
  private:
   static int on_commit(void* self, sqlite3* raw, const char* name, int log_pages);
 
+  void step(sqlite3_stmt*& statement, const char* sql);
+
   sqlite3* raw_ = nullptr;
+  sqlite3_stmt* begin_ = nullptr;
+  sqlite3_stmt* commit_ = nullptr;
   int log_pages_ = 0;
 };
 

@@ -128,7 +128,7 @@ TEST_F(InputTest, TheDefaultIsAFileOfOnesOwn) {
   const Output output = run_bare({"run", "x", "--", "true"},
                                  {.environment = {{"HOME", directory_}, {"XDG_STATE_HOME", ""}}});
   EXPECT_EQ(output.status, 0) << output.err;
-  struct stat file {};
+  struct stat file{};
   ASSERT_EQ(stat(path(".local/state/holdfast/locks.db").c_str(), &file), 0);
   EXPECT_EQ(file.st_mode & 0777U, 0600U);
 }

@@ -23,14 +23,21 @@ int replay(std::uint64_t seed) {
 // A run in which a fault never bit has tested nothing.
 bool print_marks(const LeaseMarks& marks) {
   const std::pair<const char*, std::uint64_t> all[] = {
-      {"messages", marks.network.sent},       {"messages lost", marks.network.lost},
-      {"messages doubled", marks.network.duplicated}, {"messages slow", marks.network.slow},
-      {"grants", marks.grants},               {"renewals", marks.renewals},
-      {"failed renewals", marks.failed_renewals},     {"leases lost", marks.losses},
-      {"unknown outcomes", marks.unknowns},   {"busy", marks.busy},
-      {"cancelled", marks.cancelled},         {"pauses", marks.pauses},
+      {"messages", marks.network.sent},
+      {"messages lost", marks.network.lost},
+      {"messages doubled", marks.network.duplicated},
+      {"messages slow", marks.network.slow},
+      {"grants", marks.grants},
+      {"renewals", marks.renewals},
+      {"failed renewals", marks.failed_renewals},
+      {"leases lost", marks.losses},
+      {"unknown outcomes", marks.unknowns},
+      {"busy", marks.busy},
+      {"cancelled", marks.cancelled},
+      {"pauses", marks.pauses},
       {"pauses beyond the ttl while held", marks.pauses_while_held},
-      {"crashes", marks.crashes},             {"changes of owner", marks.hand_overs}};
+      {"crashes", marks.crashes},
+      {"changes of owner", marks.hand_overs}};
   bool complete = true;
   for (const auto& [name, count] : all) {
     std::printf("  %-34s %llu\n", name, static_cast<unsigned long long>(count));

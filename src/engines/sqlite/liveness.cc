@@ -47,7 +47,7 @@ class OpenDescriptors {
 
   void leave_to_parent() {
     for (const int descriptor : all_) {
-      struct stat file {};
+      struct stat file{};
       if (fstat(descriptor, &file) == 0) inherited_.push_back(identity(file));
       close(descriptor);
     }
@@ -60,12 +60,10 @@ class OpenDescriptors {
   std::vector<Identity> inherited_;  // the files that our parent had open
 };
 
-std::string live_file(const std::filesystem::path& database) {
-  return database.string() + "-live";
-}
+std::string live_file(const std::filesystem::path& database) { return database.string() + "-live"; }
 
 struct flock byte_at(std::int64_t offset) {
-  struct flock lock {};
+  struct flock lock{};
   lock.l_type = F_WRLCK;
   lock.l_whence = SEEK_SET;
   lock.l_start = offset;
@@ -76,7 +74,7 @@ struct flock byte_at(std::int64_t offset) {
 }  // namespace
 
 bool Liveness::inherited_by_fork(const std::filesystem::path& database) {
-  struct stat file {};
+  struct stat file{};
   return stat(live_file(database).c_str(), &file) == 0 &&
          OpenDescriptors::instance().inherited(file);
 }
@@ -85,7 +83,7 @@ Liveness::Liveness(const std::filesystem::path& database, Runtime& runtime) {
   const std::string path = live_file(database);
   descriptor_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   if (descriptor_ < 0) throw std::system_error(errno, std::generic_category(), path);
-  struct stat file {};
+  struct stat file{};
   fstat(descriptor_, &file);
   mine_.device = static_cast<std::int64_t>(file.st_dev);
   mine_.inode = static_cast<std::int64_t>(file.st_ino);

@@ -52,6 +52,7 @@ LockTable::Statements::Statements(sqlite::Database& db)
       next_waiter(db,
                   "SELECT process, claim FROM waiter WHERE lock = ?1 AND seq > ?2"
                   " ORDER BY seq LIMIT 1"),
+      permit_waiter(db, "SELECT 1 FROM waiter WHERE lock = ?1 AND mode = ?2 LIMIT 1"),
       waiters_before(db,
                      "SELECT count(*) FROM (SELECT 1 FROM waiter WHERE lock = ?1 AND seq < ?2"
                      " LIMIT 1000)"),

@@ -63,6 +63,7 @@ struct LockTable::Statements {
   sqlite::Statement remove_waiters_of;
   sqlite::Statement remove_waiter;
   sqlite::Statement next_waiter;
+  sqlite::Statement permit_waiter;
   sqlite::Statement waiters_before;
   sqlite::Statement process_before;
   sqlite::Statement process;

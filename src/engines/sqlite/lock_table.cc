@@ -70,11 +70,11 @@ Answer LockTable::acquire_in_turn(const Claim& claim, bool queue) {
   }
   if (claim.mode == Mode::permit && row.permits != claim.permits) {
     const bool in_use = row.sharing > 0 && row.sharing_mode == Mode::permit;
-    if (in_use || (row.waiting > 0 && row.permits != 0)) {
-      return Failure(Code::invalid_argument,
-                     "'" + claim.name.display() + "' is a semaphore of " +
-                         std::to_string(row.permits) + " permits, not of " +
-                         std::to_string(claim.permits) + "; all its users must agree");
+    if (in_use || sql_->permit_waiter.run(row.id, to_row(Mode::permit)).next()) {
+      return Failure(Code::invalid_argument, "'" + claim.name.display() + "' is a semaphore of " +
+                                                 std::to_string(row.permits) + " permits, not of " +
+                                                 std::to_string(claim.permits) +
+                                                 "; all its users must agree");
     }
     row.permits = claim.permits;
   }
@@ -82,16 +82,15 @@ Answer LockTable::acquire_in_turn(const Claim& claim, bool queue) {
   // Those who came before us are served first, also if their turn came just now.
   std::optional<Grant> mine = serve(row, &claim.id, now);
   const bool queued = !mine && place_of(row, claim.id).has_value();
-  if (!mine && !queued && row.waiting == 0 &&
-      admits(row.holders(), claim.mode, claim.permits)) {
-    const Queued self{.claim = claim.id,
-                      .mode = claim.mode,
-                      .permits = claim.permits,
-                      .ttl = claim.ttl,
-                      .process = liveness_.mine().id,
-                      .outlives = claim.outlives_process,
-                      .label = claim.label == label_ ? std::nullopt
-                                                     : std::optional<std::string>(claim.label)};
+  if (!mine && !queued && row.waiting == 0 && admits(row.holders(), claim.mode, claim.permits)) {
+    const Queued self{
+        .claim = claim.id,
+        .mode = claim.mode,
+        .permits = claim.permits,
+        .ttl = claim.ttl,
+        .process = liveness_.mine().id,
+        .outlives = claim.outlives_process,
+        .label = claim.label == label_ ? std::nullopt : std::optional<std::string>(claim.label)};
     mine = grant(row, self, claim.ttl, now);
   }
   if (!mine && queue && !queued) enqueue(row, claim, now);
@@ -123,10 +122,10 @@ std::optional<Grant> LockTable::repeated(Row& row, const Claim& claim, BootTime 
 
 void LockTable::enqueue(Row& row, const Claim& claim, BootTime now) {
   const auto add = [&](const auto& label) {
-    auto added = sql_->add_waiter.run(
-        row.id, claim.id.bytes(), to_row(claim.mode), std::int64_t(claim.permits),
-        std::int64_t(claim.ttl.count()), liveness_.mine().id,
-        std::int64_t(claim.outlives_process), to_row(now), label);
+    auto added = sql_->add_waiter.run(row.id, claim.id.bytes(), to_row(claim.mode),
+                                      std::int64_t(claim.permits), std::int64_t(claim.ttl.count()),
+                                      liveness_.mine().id, std::int64_t(claim.outlives_process),
+                                      to_row(now), label);
     added.next();
     places_[claim.id] = added.number(0);
     added.finish();
@@ -292,7 +291,8 @@ void LockTable::drop_ended(Row& row, BootTime now) {
   {
     auto holder = sql_->holders.run(row.id);
     while (holder.next()) {
-      if (ended(holder.number(4), holder.number(2), now)) over.push_back(claim_from(holder.bytes(0)));
+      if (ended(holder.number(4), holder.number(2), now))
+        over.push_back(claim_from(holder.bytes(0)));
     }
   }
   for (const ClaimId& claim : over) remove_holder(row, claim);

@@ -68,23 +68,31 @@ std::string boot_id() {
   return id;
 }
 
-std::int64_t number(sqlite::Database& database, const char* sql) {
-  sqlite::Statement statement(database, sql);
-  auto row = statement.run();
-  return row.next() ? row.number(0) : 0;
-}
-
 std::string stored_boot(sqlite::Database& database) {
   sqlite::Statement statement(database, "SELECT CAST(boot AS BLOB) FROM meta");
   auto row = statement.run();
   return row.next() ? std::string(row.bytes(0)) : std::string();
 }
 
-void check_version(std::int64_t version) {
+// 0 for an empty database. Throws if it is not ours.
+std::int64_t schema_version(sqlite::Database& database) {
+  sqlite::Statement statement(database,
+                              "SELECT (SELECT user_version FROM pragma_user_version),"
+                              " (SELECT count(*) FROM sqlite_master)");
+  auto row = statement.run();
+  row.next();
+  const std::int64_t version = row.number(0);
   if (version > kSchemaVersion) {
-    throw sqlite::Error(sqlite::Error::kRefused, "its schema version is " + std::to_string(version) +
-                               ", made by a newer Holdfast");
+    throw sqlite::Error(
+        sqlite::Error::kRefused,
+        "its schema version is " + std::to_string(version) + ", made by a newer Holdfast");
   }
+  if (version == 0 && row.number(1) > 0) {
+    throw sqlite::Error(sqlite::Error::kRefused,
+                        "it is the database of another program; give the locks a file of their "
+                        "own");
+  }
+  return version;
 }
 
 const char* network_file_system(long type) {
@@ -113,9 +121,10 @@ void check_that_nobody_lives(sqlite::Database& database, const Liveness& livenes
   while (process.next()) {
     const ProcessMark mark{process.number(0), process.number(1), process.number(2)};
     if (!liveness.surely_lives(mark)) continue;
-    throw sqlite::Error(sqlite::Error::kRefused, "process " + std::to_string(process.number(3)) +
-                               " uses it under another boot id: this process sees a kernel of its "
-                               "own, as in some containers, and cannot share the file");
+    throw sqlite::Error(sqlite::Error::kRefused,
+                        "process " + std::to_string(process.number(3)) +
+                            " uses it under another boot id: this process sees a kernel of its "
+                            "own, as in some containers, and cannot share the file");
   }
 }
 
@@ -134,7 +143,8 @@ Result<StoreOptions> store_options(const Url& url) {
     if (key == "sync" && (value == "full" || value == "normal")) {
       options.sync_every_commit = value == "full";
     } else {
-      return invalid("unknown option '" + key + "=" + value + "'; there is sync=normal|full");
+      // Not the value: people put passwords anywhere.
+      return invalid("unknown option or value for '" + key + "'; there is sync=normal|full");
     }
   }
   return options;
@@ -149,13 +159,12 @@ Result<std::filesystem::path> prepare_file(const std::filesystem::path& path) {
   // that SQLite holds on it for another client of this process.
   if (mknod(path.c_str(), S_IFREG | 0600, 0) != 0 && errno != EEXIST) {
     if (errno == ENOENT) return unusable("its directory does not exist; create it first");
-    return unusable("cannot be created (" + reason() +
-                    "); check the permissions of its directory");
+    return unusable("cannot be created (" + reason() + "); check the permissions of its directory");
   }
   std::error_code error;
   const std::filesystem::path real = std::filesystem::canonical(path, error);
   if (error) return unusable("cannot be resolved (" + error.message() + ")");
-  struct stat file {};
+  struct stat file{};
   if (stat(real.c_str(), &file) != 0 || access(real.c_str(), R_OK | W_OK) != 0) {
     return unusable("cannot be opened for writing (" + reason() +
                     "); check the permissions of the file and of its directory");
@@ -163,7 +172,7 @@ Result<std::filesystem::path> prepare_file(const std::filesystem::path& path) {
   if (!S_ISREG(file.st_mode)) return unusable("it is not a regular file");
   // Two names would have two write-ahead logs, and damage it.
   if (file.st_nlink > 1) return unusable("it has several hard links; leave it only one");
-  struct statfs file_system {};
+  struct statfs file_system{};
   if (statfs(real.c_str(), &file_system) != 0) return unusable(reason());
   if (const char* kind = network_file_system(file_system.f_type)) {
     return unusable(std::string("it is on a network file system (") + kind +
@@ -177,10 +186,10 @@ void prepare_tables(sqlite::Database& database, const StoreOptions& options,
                     const Liveness& liveness) {
   const std::string boot = boot_id();
   if (boot.empty()) {
-    throw sqlite::Error(sqlite::Error::kRefused, "the machine's boot id cannot be read; is /proc mounted?");
+    throw sqlite::Error(sqlite::Error::kRefused,
+                        "the machine's boot id cannot be read; is /proc mounted?");
   }
-  const std::int64_t version = number(database, "PRAGMA user_version");
-  check_version(version);
+  const std::int64_t version = schema_version(database);
   if (version != kSchemaVersion || stored_boot(database) != boot) {
     // What is decided here must survive a power cut, whatever the caller chose.
     // Our rows are short, and every commit writes and sums up whole pages: small ones are faster.
@@ -188,7 +197,7 @@ void prepare_tables(sqlite::Database& database, const StoreOptions& options,
     database.execute("PRAGMA journal_mode = WAL");
     database.execute("PRAGMA synchronous = FULL");
     sqlite::Transaction transaction(database);
-    if (number(database, "PRAGMA user_version") == 0) database.execute(kCreate);
+    if (schema_version(database) == 0) database.execute(kCreate);
     if (const std::string before = stored_boot(database); before != boot) {
       if (!before.empty()) {
         check_that_nobody_lives(database, liveness);

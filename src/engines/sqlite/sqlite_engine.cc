@@ -70,7 +70,8 @@ class SqliteEngine final : public Engine {
 
   Task<Result<Grant>> wait_in_line(const Claim& claim, const Wait& wait, Waiting waiting);
   Task<Result<Grant>> leave(const Claim& claim, Failure why);
-  std::optional<Failure> listen();
+  // False if nobody can wake us: no descriptor, no directory. Then we look again and again.
+  bool listen();
   void tell(std::vector<Wake> wakes);
   void on_message(const WakeMessage& message);
   Task<void> resend(ProcessId to, WakeMessage message);
@@ -142,14 +143,14 @@ Task<Result<Grant>> SqliteEngine::wait_in_line(const Claim& claim, const Wait& w
   constexpr Duration kLongestPoll = std::chrono::milliseconds(50);
   // Who released between our queueing and now found no socket of ours: then we look at once.
   const bool first_wait = !sockets_.listening();
-  if (const std::optional<Failure> deaf = listen()) co_return co_await leave(claim, *deaf);
+  const bool deaf = !listen();
   if (first_wait) waiting.look_at = runtime().now();
   Waiter self(*this, claim.id);
   Duration poll = kShortestPoll;
   for (;;) {
     const DeathWatch::Watching watching = deaths_.watch(waiting.ahead, self.told);
     BootTime look_at = waiting.look_at;
-    if (watching.must_poll()) {
+    if (deaf || watching.must_poll()) {
       look_at = std::min(look_at, runtime().now() + poll);
       poll = std::min(poll * 2, kLongestPoll);
     }
@@ -180,18 +181,18 @@ Task<Result<Grant>> SqliteEngine::leave(const Claim& claim, Failure why) {
   const auto end = [&] { return table_.release(claim); };
   const Result<bool> left = co_await transact(end, soon());
   if (left) co_return why;
-  co_return Failure(Code::unknown, why.message() + "; and the claim could not be taken back: " +
-                                       left.message());
+  co_return Failure(Code::unknown,
+                    why.message() + "; and the claim could not be taken back: " + left.message());
 }
 
 // ---- Telling -----------------------------------------------------------------------------------
 
-std::optional<Failure> SqliteEngine::listen() {
+bool SqliteEngine::listen() {
   try {
     sockets_.listen([this](const WakeMessage& message) { on_message(message); });
-    return std::nullopt;
-  } catch (const std::system_error& error) {
-    return Failure(Code::misconfigured, std::string("waiters cannot be woken: ") + error.what());
+    return true;
+  } catch (const std::system_error&) {
+    return false;
   }
 }
 
@@ -302,8 +303,9 @@ Guarantees sqlite_guarantees() {
       .shared_mode = true,
       .permit_mode = true,
       .min_ttl = std::chrono::milliseconds(10),
-      .notes = "One machine, one local file. A dead process is noticed at once. Deleting the file, "
-               "or restoring an old copy of it, forgets holders and tokens."};
+      .notes =
+          "One machine, one local file. A dead process is noticed at once. Deleting the file, "
+          "or restoring an old copy of it, forgets holders and tokens."};
 }
 
 Result<std::unique_ptr<Engine>> open_sqlite_engine(const Url& url, Runtime& runtime,

@@ -72,8 +72,11 @@ void WakeSocket::listen(OnMessage on_message) {
   if (receiver_) return;
   make_directory();
   const int descriptor = open_socket();
-  const sockaddr_un address = to_address(address_of(me_));
-  if (bind(descriptor, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+  const auto try_bind = [&] {
+    const sockaddr_un address = to_address(address_of(me_));
+    return bind(descriptor, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+  };
+  if (!try_bind() && !(errno == ENOENT && find_directory_again() && try_bind())) {
     const int error = errno;
     close(descriptor);
     throw std::system_error(error, std::generic_category(), "socket in " + directory_.string());
@@ -114,13 +117,24 @@ bool WakeSocket::send(ProcessId to, const WakeMessage& message) {
     packet.counted_from_ns = message.grant->counted_from.time_since_epoch().count();
     packet.ttl_ns = message.grant->ttl.count();
   }
-  const std::string path = address_of(to);
-  const sockaddr_un address = to_address(path);
-  const ssize_t sent = sendto(sender_, &packet, sizeof packet, MSG_NOSIGNAL,
-                              reinterpret_cast<const sockaddr*>(&address), sizeof address);
-  if (sent >= 0) return true;
+  const auto try_send = [&] {
+    const sockaddr_un address = to_address(address_of(to));
+    return sendto(sender_, &packet, sizeof packet, MSG_NOSIGNAL,
+                  reinterpret_cast<const sockaddr*>(&address), sizeof address) >= 0;
+  };
+  if (try_send()) return true;
+  if (errno == ENOENT && find_directory_again() && try_send()) return true;
   if (errno == EAGAIN || errno == ENOBUFS) return false;
-  if (errno == ECONNREFUSED) unlink(path.c_str());  // Left behind by a process that was killed.
+  // Left behind by a process that was killed.
+  if (errno == ECONNREFUSED) unlink(address_of(to).c_str());
+  return true;
+}
+
+bool WakeSocket::find_directory_again() {
+  // Somebody may have removed it, and another process made it anew.
+  if (directory_descriptor_ >= 0) close(directory_descriptor_);
+  directory_descriptor_ = -1;
+  make_directory();
   return true;
 }
 

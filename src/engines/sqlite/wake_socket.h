@@ -39,6 +39,7 @@ class WakeSocket {
  private:
   std::string address_of(ProcessId process) const;
   void make_directory();
+  bool find_directory_again();
   void receive(const OnMessage& on_message);
 
   std::filesystem::path directory_;

@@ -11,8 +11,8 @@ namespace holdfast::internal {
 // Who holds a name now.
 struct Holders {
   bool exclusive = false;
-  std::uint32_t sharing = 0;               // how many hold in sharing_mode
-  Mode sharing_mode = Mode::exclusive;     // shared or permit; meaningful if sharing > 0
+  std::uint32_t sharing = 0;            // how many hold in sharing_mode
+  Mode sharing_mode = Mode::exclusive;  // shared or permit; meaningful if sharing > 0
 };
 
 // REQUIRES: for permits, the same number for all who hold.

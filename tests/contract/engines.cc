@@ -1,0 +1,50 @@
+#include "engines.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <ostream>
+#include <system_error>
+
+namespace holdfast::contract {
+
+namespace {
+
+class SqlitePlace final : public Place {
+ public:
+  std::string url() const override { return "sqlite://" + (folder_.path() / "locks.db").string(); }
+
+ private:
+  TempDir folder_;
+};
+
+}  // namespace
+
+TempDir::TempDir() {
+  const std::filesystem::path memory = "/dev/shm";
+  const bool in_memory = access(memory.c_str(), W_OK) == 0;
+  const auto parent = in_memory ? memory : std::filesystem::temp_directory_path();
+  std::string pattern = (parent / "holdfast-contract-XXXXXX").string();
+  if (mkdtemp(pattern.data()) == nullptr) {
+    throw std::system_error(errno, std::generic_category(), pattern);
+  }
+  path_ = pattern;
+}
+
+TempDir::~TempDir() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+const std::vector<EngineUnderTest>& engines_under_test() {
+  static const std::vector<EngineUnderTest> engines{
+      {.name = "sqlite",
+       .start = [] { return std::make_unique<SqlitePlace>(); },
+       .opens_after_fork = false},
+  };
+  return engines;
+}
+
+void PrintTo(const EngineUnderTest& engine, std::ostream* out) { *out << engine.name; }
+
+}  // namespace holdfast::contract
