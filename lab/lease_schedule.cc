@@ -33,6 +33,7 @@ class Program final : public Observer {
 
   void start();
   void crash();
+  void set_connected(bool connected) { client_->set_connected(connected); }
   SimRuntime& node() { return node_; }
   std::size_t number() const { return number_; }
   // What an awake program believes at this moment.
@@ -143,12 +144,12 @@ class Schedule {
     network.set_faults(faults);
     pausing_ = happens(0.6);
     crashing_ = happens(0.3);
+    cutting_ = happens(0.5);
     if (happens(0.6)) {
       // Half a per cent each way: as far apart as 1 % allows for.
-      store_node.set_clock_rate(1.0 + 0.0049 * (2 * uniform() - 1));
-      for (auto& program : programs) {
-        program->node().set_clock_rate(1.0 + 0.0049 * (2 * uniform() - 1));
-      }
+      const auto rate = [&] { return happens(0.5) ? 1.0049 : 0.9951; };
+      store_node.set_clock_rate(rate());
+      for (auto& program : programs) program->node().set_clock_rate(rate());
     }
   }
 
@@ -165,6 +166,11 @@ class Schedule {
         victim.node().pause_for(span);
       }
       if (pausing_ && happens(0.1)) store_node.pause_for(up_to(2 * kTtl));
+      if (cutting_ && happens(0.3)) {
+        ++marks.cuts;
+        note("client " + std::to_string(victim.number()) + " is cut off");
+        chaos.spawn(cut_off(victim));
+      }
       if (crashing_ && happens(0.1)) {
         ++marks.crashes;
         note("crash of client " + std::to_string(victim.number()));
@@ -177,10 +183,17 @@ class Schedule {
     note("healed");
   }
 
+  Task<void> cut_off(Program& victim) {
+    victim.set_connected(false);
+    co_await sleep_until(chaos_node, chaos_node.now() + up_to(2 * kTtl));
+    victim.set_connected(true);
+  }
+
   LeaseVerdict verdict_;
   bool keep_history_;
   bool pausing_ = false;
   bool crashing_ = false;
+  bool cutting_ = false;
 };
 
 Program::Program(Schedule& schedule, std::size_t number)
@@ -217,6 +230,8 @@ Task<bool> Program::acquire() {
   internal::Locker& locker = client_->locker();
   Claim claim{.name = "lock", .ttl = kTtl};
   LockOptions options{.ttl = kTtl};
+  // A long warning hides what is wrong with the end behind it.
+  if (schedule_.happens(0.5)) options.warn_before = milliseconds(1);
   cancel_ = std::stop_source();
   Wait wait{.deadline = Deadline::at(node_.now() + schedule_.up_to(seconds(4))),
             .queue = schedule_.happens(0.8),

@@ -33,6 +33,7 @@ struct LeaseMarks {
   std::uint64_t pauses = 0;
   std::uint64_t pauses_while_held = 0;
   std::uint64_t crashes = 0;
+  std::uint64_t cuts = 0;
   std::uint64_t hand_overs = 0;
 };
 

@@ -45,7 +45,8 @@ class SimClient {
     locker_->abandon();
   }
   // From now on nothing leaves this node any more.
-  void crash() { engine_.disconnect(); }
+  void crash() { set_connected(false); }
+  void set_connected(bool connected) { engine_.set_connected(connected); }
 
   internal::Locker& locker() { return *locker_; }
   void spawn(Task<void> task) { tasks_.spawn(std::move(task)); }

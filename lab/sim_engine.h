@@ -19,8 +19,8 @@ class SimEngine final : public Engine {
             SimNetwork& network, Duration request_timeout);
   ~SimEngine() override;
 
-  // Nothing leaves this node from now on.
-  void disconnect() { connected_ = false; }
+  // While it is not connected, nothing leaves this node.
+  void set_connected(bool connected) { connected_ = connected; }
 
   const Guarantees& guarantees() const override { return guarantees_; }
   Task<Result<Grant>> acquire(const Claim& claim, const Wait& wait) override;

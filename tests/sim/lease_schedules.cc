@@ -37,6 +37,7 @@ bool print_marks(const LeaseMarks& marks) {
       {"pauses", marks.pauses},
       {"pauses beyond the ttl while held", marks.pauses_while_held},
       {"crashes", marks.crashes},
+      {"clients cut off", marks.cuts},
       {"changes of owner", marks.hand_overs}};
   bool complete = true;
   for (const auto& [name, count] : all) {
