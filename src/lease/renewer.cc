@@ -21,7 +21,8 @@ Renewer::Renewer(Runtime& runtime, Engine& engine, TaskGroup& tasks, Observer& o
       engine_(engine),
       tasks_(tasks),
       observer_(observer),
-      request_timeout_(request_timeout) {}
+      request_timeout_(request_timeout),
+      pace_(0.9 + 0.2 * runtime.uniform()) {}
 
 Renewer::~Renewer() { runtime_.drop(*this); }
 
@@ -39,7 +40,8 @@ void Renewer::remove(LeaseRecord& record) {
 }
 
 BootTime Renewer::next_renewal(const Grant& grant) {
-  const BootTime wanted = grant.counted_from + runtime_.jitter(grant.ttl / 3, 0.1);
+  const double third = static_cast<double>((grant.ttl / 3).count()) * pace_;
+  const BootTime wanted = grant.counted_from + Duration(static_cast<Duration::rep>(third));
   const Duration grid = grid_of(grant.ttl);
   return BootTime(wanted.time_since_epoch() / grid * grid);
 }

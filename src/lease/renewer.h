@@ -50,6 +50,9 @@ class Renewer : private Runnable {
   TaskGroup& tasks_;
   Observer& observer_;
   Duration request_timeout_;
+  // Clients should not act in step; the leases of one client should: those that were granted one
+  // after the other lie side by side in the store, and are renewed at less cost together.
+  double pace_;
   Batch due_;
 };
 

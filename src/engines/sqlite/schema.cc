@@ -207,6 +207,7 @@ void prepare_tables(sqlite::Database& database, const StoreOptions& options,
     }
     transaction.commit();
   }
+  database.execute("PRAGMA cache_size = -16000");  // KiB, taken as needed: for many held locks
   database.execute(options.sync_every_commit ? "PRAGMA synchronous = FULL"
                                              : "PRAGMA synchronous = NORMAL");
 }
