@@ -81,4 +81,64 @@ ClaimId claim_from(std::string_view bytes) {
   return ClaimId(raw);
 }
 
+std::optional<std::string> text_at(const sqlite::Statement::Cursor& row, int column) {
+  if (row.null(column)) return std::nullopt;
+  return std::string(row.bytes(column));
+}
+
+std::optional<LockTable::Row> LockTable::find(const Name& name) {
+  auto found = sql_->find.run(name.bytes());
+  if (!found.next()) return std::nullopt;
+  Row row{.id = found.number(0), .name = name, .token = found.number(1)};
+  if (!found.null(2)) {
+    row.owner = claim_from(found.bytes(2));
+    row.process = found.number(3);
+    row.since = found.number(4);
+    row.expires = found.number(5);
+    row.label = text_at(found, 6);
+  }
+  row.waiting = found.number(7);
+  row.sharing = static_cast<std::uint32_t>(found.number(8));
+  row.sharing_mode = mode_from(found.number(9));
+  row.permits = static_cast<std::uint32_t>(found.number(10));
+  return row;
+}
+
+LockTable::Row LockTable::load(const Name& name) {
+  if (std::optional<Row> row = find(name)) return *row;
+  auto made = sql_->insert.run(name.bytes());
+  made.next();
+  Row row{.id = made.number(0), .name = name, .token = made.number(1)};
+  made.finish();
+  constexpr std::int64_t kRemember = 50'000;
+  constexpr std::int64_t kForgetEvery = 1'000;
+  if (row.id > kRemember && row.id % kForgetEvery == 0) forget_idle_names(row.id - kRemember);
+  return row;
+}
+
+void LockTable::forget_idle_names(std::int64_t before) {
+  // A program that locks a new name for each of its orders must not fill the disk. Tokens go on
+  // from the highest that is forgotten, so none is given out twice. In slices: this is somebody's
+  // acquire.
+  constexpr std::int64_t kSlice = 2'000;
+  sql_->raise_floor.run(before, kSlice).finish();
+  sql_->remove_idle.run(before, kSlice).finish();
+}
+
+void LockTable::save(const Row& row) {
+  const auto store = [&](const auto& owner, const auto& label) {
+    sql_->save
+        .run(row.id, row.token, owner, row.process, row.since, row.expires, label, row.waiting,
+             std::int64_t(row.sharing), to_row(row.sharing_mode), std::int64_t(row.permits))
+        .finish();
+  };
+  if (!row.owner) {
+    store(nullptr, nullptr);
+  } else if (!row.label) {
+    store(row.owner->bytes(), nullptr);
+  } else {
+    store(row.owner->bytes(), std::string_view(*row.label));
+  }
+}
+
 }  // namespace holdfast::internal

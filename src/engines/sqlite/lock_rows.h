@@ -75,6 +75,9 @@ struct LockTable::Statements {
   sqlite::Statement remove_idle;
 };
 
+// The bytes in a column, if there are any.
+std::optional<std::string> text_at(const sqlite::Statement::Cursor& row, int column);
+
 // Claim ids travel as 16-byte blobs, modes as their number.
 ClaimId claim_from(std::string_view bytes);
 inline std::int64_t to_row(Mode mode) { return static_cast<std::int64_t>(mode); }
