@@ -46,7 +46,7 @@ install(
 
 # What the library itself links with. Where there is only a static library every user needs it too,
 # so that plain `pkg-config --libs holdfast` works, with or without --static.
-set(private_modules sqlite3)
+set(private_modules "sqlite3 hiredis")
 if(HOLDFAST_IS_SHARED)
   set(pc_requires "Requires.private: ${private_modules}")
   set(pc_libs "-L\${libdir} -lholdfast\nLibs.private: -pthread")
@@ -159,14 +159,16 @@ set(CPACK_DEBIAN_DEVELOP_PACKAGE_SHLIBDEPS OFF)
 set(CPACK_COMPONENT_DEVELOP_DESCRIPTION
   "Headers and library for C++ programs, with files for CMake and pkg-config.")
 # dpkg-shlibdeps sees which functions are called, not that the statements need RETURNING.
-set(sqlite_package "libsqlite3-0 (>= 3.35)")
+# Nor that OpenSSL is loaded when TLS is first used.
+set(needed "libsqlite3-0 (>= 3.35), libssl3")
 set(own_version "(= ${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE})")
 if(HOLDFAST_IS_SHARED)
   set(CPACK_DEBIAN_COMMAND_PACKAGE_DEPENDS "${runtime_package} ${own_version}")
-  set(CPACK_DEBIAN_RUNTIME_PACKAGE_DEPENDS ${sqlite_package})
-  set(CPACK_DEBIAN_DEVELOP_PACKAGE_DEPENDS "${runtime_package} ${own_version}, libsqlite3-dev")
+  set(CPACK_DEBIAN_RUNTIME_PACKAGE_DEPENDS ${needed})
+  set(CPACK_DEBIAN_DEVELOP_PACKAGE_DEPENDS
+    "${runtime_package} ${own_version}, libsqlite3-dev, libhiredis-dev")
 else()
-  set(CPACK_DEBIAN_COMMAND_PACKAGE_DEPENDS ${sqlite_package})
-  set(CPACK_DEBIAN_DEVELOP_PACKAGE_DEPENDS libsqlite3-dev)
+  set(CPACK_DEBIAN_COMMAND_PACKAGE_DEPENDS ${needed})
+  set(CPACK_DEBIAN_DEVELOP_PACKAGE_DEPENDS "libsqlite3-dev, libhiredis-dev, libssl3")
 endif()
 include(CPack)

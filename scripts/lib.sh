@@ -7,7 +7,7 @@ JOBS=${HOLDFAST_JOBS:-$(nproc)}
 
 # ---- Packages, by purpose -----------------------------------------------------------------------
 
-BUILD_PACKAGES=(g++ cmake ninja-build pkg-config libasio-dev libsqlite3-dev libcli11-dev
+BUILD_PACKAGES=(g++ cmake ninja-build pkg-config libasio-dev libsqlite3-dev libhiredis-dev libssl-dev libcli11-dev
   nlohmann-json3-dev libgtest-dev libgmock-dev)
 PACKAGING_PACKAGES=(dpkg-dev file)
 FORMAT_PACKAGES=(clang-format-19)
@@ -16,7 +16,7 @@ SHELL_PACKAGES=(shellcheck)
 
 # What the tests of an engine need beside the build. SQLite is embedded and needs nothing.
 SQLITE_PACKAGES=()
-REDIS_PACKAGES=()
+REDIS_PACKAGES=(redis-server redis-tools redis-sentinel openssl python3-redis)
 ZOOKEEPER_PACKAGES=()
 ETCD_PACKAGES=()
 MYSQL_PACKAGES=()

@@ -18,6 +18,9 @@ class Observer {
   virtual void on_renewal_failed(const Hold&, const Failure&) {}     // will be tried again
   virtual void on_lost(const Hold&, BootTime /*valid_until*/) {}     // lost() is being triggered
   virtual void on_released(const Hold&, const Result<bool>& /*how*/) {}
+
+  // The engine found something that endangers its locks; for a person to read. At most a few.
+  virtual void on_warning(const std::string& /*text*/) {}
 };
 
 }  // namespace holdfast

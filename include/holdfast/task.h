@@ -8,7 +8,8 @@
 // transfer would grow the stack wherever the compiler does not turn it into a jump.)
 //
 // Destroying a Task that is suspended destroys its frame and, with it, everything that it awaits.
-// GCC 12 rejects a braced list inside a co_await expression: hoist it to a local.
+// GCC 12 rejects a braced list inside a co_await expression, and miscompiles `switch (co_await …)`:
+// hoist both to a local.
 #pragma once
 
 #include <coroutine>

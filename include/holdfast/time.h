@@ -37,10 +37,14 @@ class Deadline {
   Deadline sooner(BootTime other) const {
     return Deadline(moment_ && *moment_ < other ? *moment_ : other);
   }
+  // The later of the two.
+  Deadline later(BootTime other) const {
+    return Deadline(!moment_ || *moment_ > other ? moment_ : other);
+  }
 
  private:
   constexpr Deadline() = default;
-  explicit constexpr Deadline(BootTime moment) : moment_(moment) {}
+  explicit constexpr Deadline(std::optional<BootTime> moment) : moment_(moment) {}
 
   std::optional<BootTime> moment_;
 };

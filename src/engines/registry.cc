@@ -1,5 +1,6 @@
 #include "engines/registry.h"
 
+#include "engines/redis/redis_engine.h"
 #include "engines/sqlite/sqlite_engine.h"
 
 namespace holdfast::internal {
@@ -7,6 +8,15 @@ namespace holdfast::internal {
 const std::vector<EngineEntry>& built_in_engines() {
   static const std::vector<EngineEntry> entries{
       {"sqlite", "sqlite:///var/lib/app/locks.db", sqlite_guarantees(), &open_sqlite_engine},
+      {"redis", "redis://127.0.0.1:6379/0", redis_guarantees(), &open_redis_engine},
+      {"rediss", "rediss://redis.example:6379?ca=ca.pem", redis_guarantees(), &open_redis_engine},
+      {"redis+sentinel", "redis+sentinel://h1,h2,h3/mymaster", redis_sentinel_guarantees(),
+       &open_redis_engine},
+      {"rediss+sentinel", "rediss+sentinel://h1,h2,h3/mymaster", redis_sentinel_guarantees(),
+       &open_redis_engine},
+      {"redis+cluster", "redis+cluster://h1,h2,h3", redis_cluster_guarantees(), &open_redis_engine},
+      {"rediss+cluster", "rediss+cluster://h1,h2,h3", redis_cluster_guarantees(),
+       &open_redis_engine},
   };
   return entries;
 }

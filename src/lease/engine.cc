@@ -46,8 +46,11 @@ const char* to_text(Fairness value) {
 
 Task<Result<LockInfo>> Engine::watch(const Name& name, Token known, const Wait& wait) {
   constexpr Duration kPause = std::chrono::milliseconds(100);
+  constexpr Duration kGrace = std::chrono::milliseconds(250);  // to answer at all
   for (;;) {
-    const Deadline answer_by = wait.deadline.sooner(runtime_.now() + std::chrono::seconds(5));
+    const BootTime now = runtime_.now();
+    const Deadline answer_by =
+        wait.deadline.sooner(now + std::chrono::seconds(5)).later(now + kGrace);
     Result<LockInfo> info = co_await inspect(name, answer_by);
     if (!info) co_return info;
     Token newest;

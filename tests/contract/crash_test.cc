@@ -114,7 +114,8 @@ TEST_P(CrashTest, AKilledProcessFreesAllItsLocks) {
   Client client = open();
   std::vector<Child> children;
   for (int i = 0; i < 3; ++i) {
-    ASSERT_THAT(children.emplace_back(url()).ask(acquire("x" + std::to_string(i))),
+    ASSERT_THAT(children.emplace_back(url()).ask(
+                    Child::command("acquire", "x" + std::to_string(i), engine().short_ttl)),
                 testing::StartsWith("granted"));
   }
   EXPECT_EQ(client.list("x").value().size(), 3U);

@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include "redis_server.h"
+
 #include <cstdlib>
 #include <ostream>
 #include <system_error>
@@ -16,6 +18,15 @@ class SqlitePlace final : public Place {
 
  private:
   TempDir folder_;
+};
+
+class RedisPlace final : public Place {
+ public:
+  explicit RedisPlace(test::RedisOptions options = {}) : server_(std::move(options)) {}
+  std::string url() const override { return server_.url(); }
+
+ private:
+  test::RedisServer server_;
 };
 
 }  // namespace
@@ -41,6 +52,12 @@ const std::vector<EngineUnderTest>& engines_under_test() {
       {.name = "sqlite",
        .start = [] { return std::make_unique<SqlitePlace>(); },
        .opens_after_fork = false},
+      {.name = "redis",
+       .start = [] { return std::make_unique<RedisPlace>(); },
+       .notices_death = false},
+      {.name = "redis_tls",
+       .start = [] { return std::make_unique<RedisPlace>(test::RedisOptions{.tls = true}); },
+       .notices_death = false},
   };
   return engines;
 }

@@ -1,0 +1,264 @@
+#include "engines/redis/connection.h"
+
+#include <algorithm>
+
+namespace holdfast::internal::redis {
+
+Connection::Connection(Runtime& runtime, ConnectionSettings settings, Locate where)
+    : runtime_(runtime),
+      settings_(std::move(settings)),
+      where_(std::move(where)),
+      opened_(runtime),
+      background_(runtime) {}
+
+Connection::~Connection() {
+  background_.abandon();
+  for (Pending* pending : pending_) {
+    if (pending) pending->settled = true;  // It must not look for us any more.
+  }
+}
+
+Failure Connection::failed(Code code, const std::string& why) const {
+  const std::string where = endpoint_ == Endpoint() ? "Redis" : "Redis at " + endpoint_.display();
+  return Failure(code, where + ": " + why);
+}
+
+// ---- Opening -----------------------------------------------------------------------------------
+
+Task<Result<void>> Connection::open(Deadline deadline, std::stop_token stop) {
+  if (connected()) co_return Result<void>();
+  // In the background: whoever asked first may give up first, and others wait for the same.
+  if (!opening_) {
+    opening_ = true;
+    opened_.reset();
+    background_.spawn(open_in_background());
+  }
+  const Woken woken = co_await opened_.wait(deadline, std::move(stop));
+  if (woken == Woken::timed_out) co_return failed(Code::unreachable, "no connection in time");
+  if (woken == Woken::cancelled) co_return Failure(Code::cancelled, "cancelled by the caller");
+  if (connected()) co_return Result<void>();
+  if (!last_opening_) co_return last_opening_.failure();
+  co_return failed(Code::unreachable, why_closed_);
+}
+
+Task<void> Connection::open_in_background() {
+  constexpr Duration kShortest = std::chrono::milliseconds(5);
+  constexpr Duration kLongest = std::chrono::seconds(1);
+  if (runtime_.now() < not_before_) {
+    const Woken woken = co_await sleep_until(runtime_, not_before_, background_.stop_token());
+    static_cast<void>(woken);
+  }
+  last_opening_ = co_await try_to_open();
+  if (last_opening_) {
+    backoff_ = Duration(0);
+  } else {
+    stream_.reset();
+    backoff_ = std::clamp<Duration>(backoff_ * 2, kShortest, kLongest);
+    not_before_ = runtime_.now() + runtime_.jitter(backoff_, 0.5);
+  }
+  opening_ = false;
+  opened_.set();
+}
+
+Task<Result<void>> Connection::try_to_open() {
+  const Deadline deadline = Deadline::at(runtime_.now() + settings_.connect_timeout);
+  Result<Endpoint> endpoint = co_await where_(deadline);
+  if (!endpoint) co_return endpoint.failure();
+  endpoint_ = std::move(endpoint).value();
+  parser_ = std::make_unique<ReplyParser>();
+  closed_ = false;
+  Result<std::unique_ptr<Stream>> stream =
+      co_await Stream::connect(runtime_, endpoint_, settings_.tls, *this, deadline);
+  if (!stream) co_return failed(stream.code(), stream.message());
+  if (closed_) co_return failed(Code::unreachable, why_closed_);
+  stream_ = std::move(stream).value();
+  const Result<void> entered = co_await log_in(deadline);
+  if (!entered) co_return entered;
+  if (closed_) co_return failed(Code::unreachable, why_closed_);
+  ready_ = true;
+  co_return Result<void>();
+}
+
+Task<Result<void>> Connection::log_in(Deadline deadline) {
+  const Login& login = settings_.login;
+  std::vector<std::vector<std::string_view>> greeting;
+  const std::string database = std::to_string(login.database);
+  if (!login.password.empty()) {
+    greeting.push_back({"AUTH"});
+    if (!login.user.empty()) greeting.back().push_back(login.user);
+    greeting.back().push_back(login.password);
+  }
+  if (login.database != 0) greeting.push_back({"SELECT", database});
+  const std::size_t required = greeting.size();
+  // For people, and for warnings: a user without the right to these can still lock.
+  greeting.push_back({"CLIENT", "SETNAME", login.client_name});
+  if (on_info) greeting.push_back({"INFO", "memory"});
+  if (settings_.must_be_master) greeting.push_back({"ROLE"});
+  // All in one write, or a short-lived command would wait for each.
+  std::deque<Pending> calls;
+  std::string bytes;
+  for (const std::vector<std::string_view>& words : greeting) {
+    calls.emplace_back(*this, std::string());
+    bytes += encode(words);
+  }
+  stream_->send(bytes);
+  const Reply* complaint = nullptr;
+  for (std::size_t i = 0; i < greeting.size(); ++i) {
+    co_await calls[i].done.wait(deadline);
+    const Result<Answer>& answer = calls[i].outcome;
+    if (!answer && complaint) co_return failure_of(*complaint, endpoint_);  // and then it closed
+    if (!answer) co_return failed(Code::unreachable, closed_ ? why_closed_ : "no answer in time");
+    const Reply& reply = answer->reply;
+    if (reply.is_error()) complaint = &reply;
+    if (i < required && reply.is_error()) co_return failure_of(reply, endpoint_);
+    // Without a password the first command of all tells that one is needed.
+    if (reply.is_error("NOAUTH")) co_return failure_of(reply, endpoint_);
+    if (greeting[i].front() == "INFO" && !reply.is_error()) on_info(reply.text);
+    if (greeting[i].front() == "ROLE" && !reply.is_error() && reply.at(0).text != "master") {
+      co_return failed(Code::unreachable, "it is a " + reply.at(0).text + " now, not the master");
+    }
+  }
+  co_return Result<void>();
+}
+
+// ---- Calling -----------------------------------------------------------------------------------
+
+Connection::Pending::Pending(Connection& connection, const std::string& command)
+    : owner(connection),
+      number(connection.first_pending_ + connection.pending_.size()),
+      sent_at(connection.runtime_.now()),
+      done(connection.runtime_),
+      outcome(Failure(Code::unknown, {})) {
+  owner.pending_.push_back(this);
+  if (!command.empty()) owner.stream_->send(command);
+}
+
+Connection::Pending::~Pending() {
+  if (!settled) owner.pending_[number - owner.first_pending_] = nullptr;
+}
+
+Task<Result<Answer>> Connection::call(std::string command, Deadline deadline,
+                                      std::stop_token stop) {
+  if (!connected()) {
+    Result<void> opened = co_await open(deadline, stop);
+    if (!opened) co_return opened.failure();
+  }
+  co_return co_await exchange(command, deadline, std::move(stop));
+}
+
+Task<Result<Answer>> Connection::exchange(const std::string& command, Deadline deadline,
+                                          std::stop_token stop) {
+  Pending pending(*this, command);
+  co_await pending.done.wait(deadline, std::move(stop));
+  if (!pending.settled) co_return failed(Code::unknown, "no answer in time");
+  co_return std::move(pending.outcome);
+}
+
+Task<std::vector<Result<Answer>>> Connection::call_all(std::vector<std::string> commands,
+                                                       Deadline deadline) {
+  std::vector<Result<Answer>> outcomes;
+  outcomes.reserve(commands.size());
+  if (!connected()) {
+    const Result<void> opened = co_await open(deadline);
+    if (!opened) {
+      outcomes.assign(commands.size(), opened.failure());
+      co_return outcomes;
+    }
+  }
+  std::deque<Pending> calls;
+  std::string bytes;
+  for (const std::string& command : commands) {
+    calls.emplace_back(*this, std::string());
+    bytes += command;
+  }
+  stream_->send(bytes);
+  for (Pending& call : calls) {
+    co_await call.done.wait(deadline);
+    if (call.settled) {
+      outcomes.push_back(std::move(call.outcome));
+    } else {
+      outcomes.emplace_back(failed(Code::unknown, "no answer in time"));
+    }
+  }
+  co_return outcomes;
+}
+
+// ---- Hearing -----------------------------------------------------------------------------------
+
+void Connection::on_bytes(std::string_view bytes) {
+  std::string problem;
+  const bool sound =
+      parser_->feed(bytes, [this](Reply reply) { on_reply(std::move(reply)); }, problem);
+  if (!sound) on_closed("it does not speak the Redis protocol (" + problem + ")");
+}
+
+void Connection::on_reply(Reply reply) {
+  const bool push = reply.kind == Reply::Kind::array && !reply.items.empty() && on_push &&
+                    reply.at(0).text == "message";
+  if (push) {
+    on_push(reply);
+    return;
+  }
+  if (pending_.empty()) return;  // said unasked
+  Pending* pending = pending_.front();
+  pending_.pop_front();
+  ++first_pending_;
+  if (!pending) return;
+  pending->settled = true;
+  pending->outcome = Answer{std::move(reply), pending->sent_at};
+  pending->done.set();
+}
+
+void Connection::drop(const std::string& why) {
+  if (stream_) on_closed(why);
+}
+
+void Connection::on_closed(const std::string& why) {
+  why_closed_ = why;
+  closed_ = true;
+  ready_ = false;
+  stream_.reset();
+  for (Pending* pending : std::exchange(pending_, {})) {
+    ++first_pending_;
+    if (!pending) continue;
+    pending->settled = true;
+    pending->outcome = failed(Code::unknown, why_closed_);
+    pending->done.set();
+  }
+  if (on_lost) on_lost();
+}
+
+Failure failure_of(const Reply& error, const Endpoint& server) {
+  const std::string where = "Redis at " + server.display() + ": ";
+  const auto is = [&](std::string_view word) { return error.is_error(word); };
+  const auto misconfigured = [&](const std::string& why) {
+    return Failure(Code::misconfigured, where + why);
+  };
+  if (is("NOAUTH")) return misconfigured("it wants a password; write redis://:PASSWORD@HOST");
+  if (is("WRONGPASS") || is("ERR invalid password") || is("ERR AUTH")) {
+    return misconfigured("the user or password is wrong (" + error.text + ")");
+  }
+  if (is("NOPERM") || error.text.find("NOPERM") != std::string::npos ||
+      error.text.find("ACL failure") != std::string::npos) {
+    return misconfigured("the user lacks rights (" + error.text +
+                         "); docs/engines/redis.md names what it needs");
+  }
+  if (is("WRONGTYPE") || error.text.find("WRONGTYPE") != std::string::npos) {
+    return misconfigured("a key of another type stands where the lock's key should be");
+  }
+  if (error.text.find("value is not an integer") != std::string::npos) {
+    return misconfigured("the key of the lock's tokens holds something else");
+  }
+  if (is("ERR DB index") || is("ERR invalid DB") || is("ERR SELECT is not allowed")) {
+    return misconfigured("there is no such database (" + error.text + ")");
+  }
+  if (is("NOREPLICAS")) return Failure(Code::unreachable, where + "it misses its replicas");
+  if (is("READONLY")) return Failure(Code::unreachable, where + "it is a read-only replica");
+  if (error.text.find("OOM ") != std::string::npos) {
+    return Failure(Code::unreachable, where + "it is out of memory (maxmemory)");
+  }
+  if (is("LOADING")) return Failure(Code::unreachable, where + "it is still loading its data");
+  return Failure(Code::unreachable, where + error.text);
+}
+
+}  // namespace holdfast::internal::redis

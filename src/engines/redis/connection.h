@@ -1,0 +1,112 @@
+// Connection: one connection to a Redis server, shared by all calls of a client. Calls are
+// pipelined; one that gave up keeps its place, so that its reply never reaches another. Opened on
+// demand, and again after it broke. Inside the loop only.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "engines/redis/reply.h"
+#include "holdfast/runtime.h"
+#include "wire/stream.h"
+
+namespace holdfast::internal::redis {
+
+struct Login {
+  std::string user;
+  std::string password;
+  int database = 0;
+  std::string client_name;
+};
+
+struct ConnectionSettings {
+  Login login;
+  std::shared_ptr<const TlsContext> tls;  // null: plain
+  Duration connect_timeout = std::chrono::seconds(5);
+  bool must_be_master = false;  // found through others: check what it says of itself
+};
+
+struct Answer {
+  Reply reply;
+  BootTime sent_at;
+};
+
+class Connection final : private StreamListener {
+ public:
+  // Where the server is; asked each time a connection is opened.
+  using Locate = std::function<Task<Result<Endpoint>>(Deadline)>;
+
+  Connection(Runtime& runtime, ConnectionSettings settings, Locate where);
+  ~Connection();
+
+  // Replies that nobody asked for (a subscription's messages), the end of a connection, and what
+  // INFO said when one was opened.
+  std::function<void(const Reply&)> on_push;
+  std::function<void()> on_lost;
+  std::function<void(const std::string&)> on_info;
+
+  // unreachable, misconfigured: it never left. unknown: it left, and no reply came by the
+  // deadline, before the connection broke, or before `stop`. An error of the server's is an Answer.
+  Task<Result<Answer>> call(std::string command, Deadline deadline, std::stop_token stop = {});
+  // Several at once, in one write; one outcome each, in order.
+  Task<std::vector<Result<Answer>>> call_all(std::vector<std::string> commands, Deadline deadline);
+
+  // Opens it, if it is not open.
+  Task<Result<void>> open(Deadline deadline, std::stop_token stop = {});
+  bool connected() const { return stream_ && ready_; }
+  // Where it is, or was last.
+  const Endpoint& endpoint() const { return endpoint_; }
+  // Closes it: calls under way become unknown, the next one opens it anew.
+  void drop(const std::string& why);
+
+ private:
+  // A call that waits for its reply. Lives in its caller's coroutine; its place in the line stays
+  // when the caller has left.
+  struct Pending {
+    Pending(Connection& connection, const std::string& command);
+    ~Pending();
+    Connection& owner;
+    std::uint64_t number;
+    BootTime sent_at;
+    Event done;
+    bool settled = false;
+    Result<Answer> outcome;
+  };
+
+  Task<void> open_in_background();
+  Task<Result<void>> try_to_open();
+  Task<Result<void>> log_in(Deadline deadline);
+  Task<Result<Answer>> exchange(const std::string& command, Deadline deadline,
+                                std::stop_token stop);
+  void on_bytes(std::string_view bytes) override;
+  void on_closed(const std::string& why) override;
+  void on_reply(Reply reply);
+  Failure failed(Code code, const std::string& why) const;
+
+  Runtime& runtime_;
+  ConnectionSettings settings_;
+  Locate where_;
+  Endpoint endpoint_;
+  std::unique_ptr<ReplyParser> parser_;
+  std::unique_ptr<Stream> stream_;
+  bool ready_ = false;
+  bool closed_ = false;  // the stream ended, perhaps before we had it
+  std::string why_closed_;
+  std::deque<Pending*> pending_;     // null where the caller has left
+  std::uint64_t first_pending_ = 0;  // the number of pending_.front()
+  bool opening_ = false;
+  Event opened_;
+  Result<void> last_opening_;
+  BootTime not_before_{};  // backoff after a failed connection
+  Duration backoff_{};
+  TaskGroup background_;  // Last: its tasks end before what they use.
+};
+
+// How an error reply reads to a user of the lock.
+Failure failure_of(const Reply& error, const Endpoint& server);
+
+}  // namespace holdfast::internal::redis

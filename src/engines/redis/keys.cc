@@ -1,0 +1,117 @@
+#include "engines/redis/keys.h"
+
+#include <vector>
+
+namespace holdfast::internal::redis {
+
+namespace {
+
+constexpr std::uint16_t kSlots = 16384;
+
+// Three ways to name a sibling, by what a cluster hashes of the word's own name:
+//   quoted   {NAME}:hf:t      all of NAME, and it has no } that would end the tag early
+//   tagged   NAME:hf+t        the tag in NAME, which the sibling then has as well
+//   hashed   {123}:hf-t:NAME  all of NAME, which cannot be quoted: a number with the same hash
+constexpr std::string_view kQuoted = ":hf:";
+constexpr std::string_view kTagged = ":hf+";
+constexpr std::string_view kHashed = ":hf-";
+
+// CRC16-CCITT (XMODEM), as Redis Cluster prescribes.
+constexpr std::uint16_t crc16(std::string_view bytes) {
+  std::uint16_t crc = 0;
+  for (const char byte : bytes) {
+    crc = static_cast<std::uint16_t>(crc ^ (static_cast<unsigned char>(byte) << 8));
+    for (int bit = 0; bit < 8; ++bit) {
+      crc = static_cast<std::uint16_t>((crc & 0x8000) ? (crc << 1) ^ 0x1021 : crc << 1);
+    }
+  }
+  return crc;
+}
+
+// The part between the first { and the next }, if there is one and it is not empty.
+std::optional<std::string_view> tag_of(std::string_view key) {
+  const std::size_t open = key.find('{');
+  if (open == std::string_view::npos) return std::nullopt;
+  const std::size_t close = key.find('}', open + 1);
+  if (close == std::string_view::npos || close == open + 1) return std::nullopt;
+  return key.substr(open + 1, close - open - 1);
+}
+
+// For each slot a number that hashes to it.
+const std::vector<std::string>& numbers_by_slot() {
+  static const std::vector<std::string> numbers = [] {
+    std::vector<std::string> found(kSlots);
+    std::size_t missing = kSlots;
+    for (std::uint32_t number = 0; missing > 0; ++number) {
+      std::string text = std::to_string(number);
+      std::string& place = found[crc16(text) % kSlots];
+      if (!place.empty()) continue;
+      place = std::move(text);
+      --missing;
+    }
+    return found;
+  }();
+  return numbers;
+}
+
+bool ends_as_sibling(std::string_view key, std::string_view mark) {
+  return key.size() > mark.size() + 1 &&
+         key.substr(key.size() - mark.size() - 1, mark.size()) == mark;
+}
+
+// "{123}:hf-" in front of a hashed name; its length, or 0.
+std::size_t hashed_prefix(std::string_view key) {
+  if (!key.starts_with('{')) return 0;
+  const std::size_t close = key.find('}');
+  if (close == std::string_view::npos || key.substr(close + 1, kHashed.size()) != kHashed) return 0;
+  for (const char c : key.substr(1, close - 1)) {
+    if (c < '0' || c > '9') return 0;
+  }
+  return close + 1 + kHashed.size();
+}
+
+}  // namespace
+
+const char* const kTokenKeyPattern = "*:hf[-:+]t*";
+
+std::uint16_t slot_of(std::string_view key) {
+  return static_cast<std::uint16_t>(crc16(tag_of(key).value_or(key)) % kSlots);
+}
+
+Keys::Keys(const std::string& name) {
+  std::string before;
+  std::string after;
+  if (tag_of(name)) {
+    before = name + std::string(kTagged);
+  } else if (name.find('}') == std::string::npos) {
+    before = "{" + name + "}" + std::string(kQuoted);
+  } else {
+    before = "{" + numbers_by_slot()[slot_of(name)] + "}" + std::string(kHashed);
+    after = ":" + name;
+  }
+  all = {name, before + "t" + after, before + "q" + after, before + "h" + after,
+         before + "i" + after};
+}
+
+bool looks_like_sibling(std::string_view name) {
+  return ends_as_sibling(name, kQuoted) || ends_as_sibling(name, kTagged) ||
+         hashed_prefix(name) != 0;
+}
+
+std::optional<std::string> name_of_token_key(std::string_view key) {
+  if (const std::size_t prefix = hashed_prefix(key); prefix != 0) {
+    key.remove_prefix(prefix);
+    if (!key.starts_with("t:")) return std::nullopt;
+    return std::string(key.substr(2));
+  }
+  if (!key.ends_with('t')) return std::nullopt;
+  if (ends_as_sibling(key, kTagged)) {
+    return std::string(key.substr(0, key.size() - kTagged.size() - 1));
+  }
+  if (!ends_as_sibling(key, kQuoted)) return std::nullopt;
+  key.remove_suffix(kQuoted.size() + 1);
+  if (!key.starts_with('{') || !key.ends_with('}')) return std::nullopt;
+  return std::string(key.substr(1, key.size() - 2));
+}
+
+}  // namespace holdfast::internal::redis

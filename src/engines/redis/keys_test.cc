@@ -1,0 +1,67 @@
+#include "engines/redis/keys.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace holdfast::internal::redis {
+namespace {
+
+// The slots were asked of a server with CLUSTER KEYSLOT.
+TEST(RedisKeys, HashesAsTheServerDoes) {
+  EXPECT_EQ(slot_of("123456789"), 12739);
+  EXPECT_EQ(slot_of("foo"), 12182);
+  EXPECT_EQ(slot_of("{user1000}.following"), slot_of("{user1000}.followers"));
+  EXPECT_EQ(slot_of("foo{}{bar}"), 8363);
+  EXPECT_EQ(slot_of("foo{{bar}}zap"), slot_of("{bar"));
+  EXPECT_EQ(slot_of("foo{bar}{zap}"), slot_of("bar"));
+}
+
+const std::vector<std::string> kNames{"jobs",
+                                      "jobs:nightly",
+                                      "{a}",
+                                      "a{b}c",
+                                      "a{b}c{d}",
+                                      "}",
+                                      "{",
+                                      "{}",
+                                      "a}b",
+                                      "}{",
+                                      "{}{a}",
+                                      "{{a}}",
+                                      "a{",
+                                      "x:hf:",
+                                      "{x}:hf:t2",
+                                      "\xff{\x01",
+                                      std::string("nul\0name", 8),
+                                      "{12}",
+                                      "a}:hf-t",
+                                      std::string(10000, 'n'),
+                                      std::string(10000, '}')};
+
+TEST(RedisKeys, SiblingsAreInTheSlotOfTheWord) {
+  for (const std::string& name : kNames) {
+    for (const std::string& key : Keys(name).all) EXPECT_EQ(slot_of(key), slot_of(name)) << name;
+  }
+}
+
+TEST(RedisKeys, NoTwoLocksShareAKey) {
+  std::set<std::string> seen;
+  for (const std::string& name : kNames) {
+    for (const std::string& key : Keys(name).all) EXPECT_TRUE(seen.insert(key).second) << key;
+  }
+}
+
+TEST(RedisKeys, ANameIsFoundBehindItsTokenKey) {
+  for (const std::string& name : kNames) {
+    const Keys keys(name);
+    EXPECT_EQ(name_of_token_key(keys.all[1]), name);
+    EXPECT_EQ(name_of_token_key(keys.all[2]), std::nullopt);
+    EXPECT_EQ(name_of_token_key(name), std::nullopt);
+    for (std::size_t i = 1; i < keys.all.size(); ++i) EXPECT_TRUE(looks_like_sibling(keys.all[i]));
+    EXPECT_FALSE(looks_like_sibling(name)) << name;
+  }
+}
+
+}  // namespace
+}  // namespace holdfast::internal::redis

@@ -1,0 +1,21 @@
+// What people are shown of a lock: the inspect script's reply as a LockInfo.
+#pragma once
+
+#include "engines/redis/reply.h"
+#include "holdfast/engine.h"
+
+namespace holdfast::internal::redis {
+
+LockInfo lock_info(const Name& name, const Reply& reply);
+
+// Who an exclusive holder's word says it is; nothing if it is another client's.
+struct WordOwner {
+  ClaimId id;
+  std::string label;
+};
+std::optional<WordOwner> owner_of(std::string_view word);
+
+inline constexpr std::string_view kGroupWord = "holdfast:";
+inline constexpr const char* kForeignLabel = "a client that is not Holdfast's";
+
+}  // namespace holdfast::internal::redis

@@ -1,0 +1,178 @@
+#include "engines/redis/node.h"
+
+#include <algorithm>
+
+namespace holdfast::internal::redis {
+
+std::string Invocation::command(bool whole) const {
+  Command command(3 + keys->all.size() + arguments.size());
+  command.add(whole ? std::string_view("EVAL") : std::string_view("EVALSHA"));
+  command.add(whole ? script->source : script->digest);
+  command.add(static_cast<std::int64_t>(keys->all.size()));
+  for (const std::string& key : keys->all) command.add(key);
+  for (const std::string& argument : arguments) command.add(argument);
+  return command.take();
+}
+
+Node::Node(Runtime& runtime, const ConnectionSettings& settings, const Connection::Locate& where,
+           Duration request_timeout)
+    : runtime_(runtime),
+      request_timeout_(request_timeout),
+      connection_(runtime, settings, where),
+      // At the same server, or nobody would hear what it publishes.
+      subscription_(
+          runtime, settings,
+          [this](Deadline) -> Task<Result<Endpoint>> { co_return connection_.endpoint(); }),
+      hurry_(runtime),
+      background_(runtime) {
+  connection_.on_lost = [this] { tracked_by_ = 0; };
+  subscription_.on_grant = [this](const PushedGrant& pushed) { hear(pushed); };
+  subscription_.on_lost = [this] {
+    tracked_by_ = 0;
+    wake_all();
+  };
+  subscription_.on_gone = [this](const std::string& key) {
+    for (const auto& [id, waiter] : waiters_) {
+      if (waiter->key_ == key) waiter->told.set();
+    }
+  };
+}
+
+void Node::drop(const std::string& why) {
+  connection_.drop(why);
+  subscription_.drop(why);
+}
+
+// ---- Asking ------------------------------------------------------------------------------------
+
+Task<Result<Answer>> Node::run(Invocation invocation, bool asking, Deadline deadline,
+                               std::stop_token stop) {
+  Script& script = *invocation.script;
+  if (asking || script.digest.empty()) {
+    std::vector<std::string> commands;
+    if (script.digest.empty()) commands.push_back(encode({"SCRIPT", "LOAD", script.source}));
+    if (asking) commands.push_back(encode({"ASKING"}));
+    commands.push_back(invocation.command(true));
+    std::vector<Result<Answer>> answers =
+        co_await connection_.call_all(std::move(commands), deadline);
+    const Result<Answer>& loaded = answers.front();
+    if (loaded && loaded->reply.kind == Reply::Kind::bulk) script.digest = loaded->reply.text;
+    co_return std::move(answers.back());
+  }
+  Result<Answer> answer = co_await connection_.call(invocation.command(false), deadline, stop);
+  // The server was restarted, or its scripts were flushed: the whole text brings it back.
+  if (answer && answer->reply.is_error("NOSCRIPT")) {
+    answer = co_await connection_.call(invocation.command(true), deadline, std::move(stop));
+  }
+  co_return answer;
+}
+
+Task<std::vector<Result<Answer>>> Node::run_all(const std::vector<Invocation>& invocations,
+                                                Deadline deadline) {
+  std::vector<std::string> commands;
+  commands.reserve(invocations.size());
+  for (const Invocation& invocation : invocations) {
+    commands.push_back(invocation.command(invocation.script->digest.empty()));
+  }
+  std::vector<Result<Answer>> answers =
+      co_await connection_.call_all(std::move(commands), deadline);
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    if (!answers[i] || !answers[i]->reply.is_error("NOSCRIPT")) continue;
+    answers[i] = co_await connection_.call(invocations[i].command(true), deadline);
+  }
+  co_return answers;
+}
+
+// ---- Hearing -----------------------------------------------------------------------------------
+
+Task<Result<void>> Node::listen(Deadline deadline, std::stop_token stop) {
+  // Not before the command connection: it decides where the server is.
+  Result<void> opened = co_await connection_.open(deadline, stop);
+  if (!opened) co_return opened;
+  if (subscription_.listening() && subscription_.endpoint() == connection_.endpoint()) {
+    co_return Result<void>();
+  }
+  if (subscription_.listening()) subscription_.drop("the master has moved");
+  co_return co_await subscription_.listen(deadline, std::move(stop));
+}
+
+Task<bool> Node::watch_key(const std::string& key, Deadline deadline) {
+  const std::int64_t listener = subscription_.client_id();
+  if (listener == 0) co_return false;
+  std::vector<std::string> commands;
+  if (tracked_by_ != listener) {
+    const std::string redirect = std::to_string(listener);
+    commands.push_back(encode({"CLIENT", "TRACKING", "OFF"}));
+    commands.push_back(encode({"CLIENT", "TRACKING", "ON", "REDIRECT", redirect, "OPTIN"}));
+  }
+  commands.push_back(encode({"CLIENT", "CACHING", "YES"}));
+  commands.push_back(encode({"GET", key}));
+  const std::vector<Result<Answer>> answers =
+      co_await connection_.call_all(std::move(commands), deadline);
+  for (const Result<Answer>& answer : answers) {
+    if (!answer || answer->reply.is_error()) co_return false;
+  }
+  tracked_by_ = subscription_.client_id() == listener ? listener : 0;
+  if (answers.back()->reply.kind == Reply::Kind::nil) {
+    for (const auto& [id, waiter] : waiters_) {
+      if (waiter->key_ == key) waiter->told.set();
+    }
+  }
+  co_return tracked_by_ == listener;
+}
+
+void Node::hear(const PushedGrant& pushed) {
+  const auto place = waiters_.find(pushed.claim);
+  // Not there: the answer to a question was faster than the push, or the claim has left, and its
+  // release ends what it was granted.
+  if (place == waiters_.end()) return;
+  place->second->grant = pushed.grant;
+  place->second->told.set();
+}
+
+void Node::wake_all() {
+  for (const auto& [id, waiter] : waiters_) waiter->told.set();
+}
+
+// ---- Waiting -----------------------------------------------------------------------------------
+
+Node::Waiter::Waiter(Node& node, const Claim& claim, std::string key)
+    : told(node.runtime_), node_(node), id_(claim.id), key_(std::move(key)), patience_(claim.ttl) {
+  node_.waiters_.emplace(id_, this);
+  if (node_.pinging_) {
+    if (patience_ / 5 < node_.pause_) node_.hurry_.set();
+  } else {
+    node_.pinging_ = true;
+    node_.background_.spawn(node_.ping_while_waiting());
+  }
+}
+
+Node::Waiter::~Waiter() { node_.waiters_.erase(id_); }
+
+// A pushed grant counts from the last ping: that must not be long ago for a short ttl.
+Duration Node::ping_pause() const {
+  Duration pause = std::chrono::seconds(1);
+  for (const auto& [id, waiter] : waiters_) pause = std::min(pause, waiter->patience_ / 5);
+  return std::max<Duration>(pause, std::chrono::milliseconds(2));
+}
+
+Task<void> Node::ping_while_waiting() {
+  constexpr Duration kAnswerWithin = std::chrono::seconds(3);
+  BootTime last = runtime_.now();
+  while (!waiters_.empty()) {
+    hurry_.reset();
+    pause_ = ping_pause();
+    const Deadline next = Deadline::at(last + pause_);
+    const Woken woken = co_await hurry_.wait(next, background_.stop_token());
+    if (woken == Woken::cancelled) break;
+    if (woken == Woken::signalled) continue;
+    last = runtime_.now();
+    if (subscription_.listening()) {
+      const Deadline limit = request_deadline().sooner(runtime_.now() + kAnswerWithin);
+      static_cast<void>(co_await subscription_.ping(limit));  // wakes all if it is dead
+    }
+  }
+  pinging_ = false;
+}
+
+}  // namespace holdfast::internal::redis

@@ -1,0 +1,123 @@
+#include "engines/redis/reply.h"
+
+#include <hiredis/hiredis.h>
+
+#include <array>
+#include <charconv>
+#include <new>
+
+namespace holdfast::internal::redis {
+
+namespace {
+
+// No reply to a command of ours has nearly as many items: it is not the protocol.
+constexpr int kMaxItems = 1 << 20;
+
+// hiredis' reader builds our replies itself: a root on the heap, items in their parent.
+Reply* place_for(const redisReadTask* task) {
+  if (!task->parent) return new (std::nothrow) Reply;
+  return &static_cast<Reply*>(task->parent->obj)->items[static_cast<std::size_t>(task->idx)];
+}
+
+void* create_text(const redisReadTask* task, char* text, std::size_t size) {
+  Reply* reply = place_for(task);
+  if (!reply) return nullptr;
+  reply->kind = task->type == REDIS_REPLY_ERROR    ? Reply::Kind::error
+                : task->type == REDIS_REPLY_STATUS ? Reply::Kind::status
+                                                   : Reply::Kind::bulk;
+  reply->text.assign(text, size);
+  return reply;
+}
+
+void* create_array(const redisReadTask* task, int items) {
+  if (items > kMaxItems) return nullptr;
+  Reply* reply = place_for(task);
+  if (!reply) return nullptr;
+  reply->kind = Reply::Kind::array;
+  reply->items.resize(items > 0 ? static_cast<std::size_t>(items) : 0);
+  return reply;
+}
+
+void* create_integer(const redisReadTask* task, long long number) {
+  Reply* reply = place_for(task);
+  if (!reply) return nullptr;
+  reply->kind = Reply::Kind::integer;
+  reply->number = number;
+  return reply;
+}
+
+void* create_nil(const redisReadTask* task) { return place_for(task); }
+
+void free_root(void* root) { delete static_cast<Reply*>(root); }
+
+redisReplyObjectFunctions functions{create_text, create_array, create_integer, create_nil,
+                                    free_root};
+
+}  // namespace
+
+const Reply& Reply::at(std::size_t index) const {
+  static const Reply nothing;
+  return index < items.size() ? items[index] : nothing;
+}
+
+std::int64_t Reply::as_number() const {
+  if (kind == Kind::integer) return number;
+  std::int64_t value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+ReplyParser::ReplyParser() : reader_(redisReaderCreateWithFunctions(&functions), &redisReaderFree) {
+  if (!reader_) throw std::bad_alloc();
+}
+ReplyParser::~ReplyParser() = default;
+
+bool ReplyParser::feed(std::string_view bytes, const std::function<void(Reply)>& on_reply,
+                       std::string& problem) {
+  if (redisReaderFeed(reader_.get(), bytes.data(), bytes.size()) != REDIS_OK) {
+    problem = reader_->errstr;
+    return false;
+  }
+  for (;;) {
+    void* raw = nullptr;
+    if (redisReaderGetReply(reader_.get(), &raw) != REDIS_OK) {
+      problem = reader_->errstr;
+      return false;
+    }
+    if (!raw) return true;
+    const std::unique_ptr<Reply> owned(static_cast<Reply*>(raw));
+    on_reply(std::move(*owned));
+  }
+}
+
+Command::Command(std::size_t words) {
+  bytes_.reserve(256);
+  bytes_ += '*';
+  bytes_ += std::to_string(words);
+  bytes_ += "\r\n";
+}
+
+Command& Command::add(std::string_view word) {
+  std::array<char, 24> digits;
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), word.size()).ptr;
+  bytes_ += '$';
+  bytes_.append(digits.data(), end);
+  bytes_ += "\r\n";
+  bytes_ += word;
+  bytes_ += "\r\n";
+  return *this;
+}
+
+Command& Command::add(std::int64_t number) {
+  std::array<char, 24> digits;
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
+  return add(std::string_view(digits.data(), end));
+}
+
+std::string encode(const std::vector<std::string_view>& words) {
+  Command command(words.size());
+  for (const std::string_view word : words) command.add(word);
+  return command.take();
+}
+
+}  // namespace holdfast::internal::redis

@@ -1,0 +1,263 @@
+#include "engines/redis/scripts.h"
+
+namespace holdfast::internal::redis {
+
+namespace {
+
+// Numbers: tokens and times are microseconds, below 2^53 until the year 2255, so exact in Lua;
+// but as text they need %.0f, because tostring() rounds to 14 digits.
+const std::string kCommon = R"lua(
+local word, token_key, queue, holders, holds = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local time = redis.call('TIME')
+local now_us = time[1] * 1000000 + time[2]
+local now_ms = math.floor(now_us / 1000)
+local GROUP = '^holdfast:'
+
+local function next_token(ttl)
+  local token = redis.call('INCR', token_key)
+  if token < 1000000000000 then
+    token = now_us
+    redis.call('SET', token_key, string.format('%.0f', token))
+  end
+  redis.call('PEXPIRE', token_key, 86400000 + ttl)
+  return token
+end
+
+local function group_word(mode, permits)
+  if mode == 's' then return 'holdfast:shared' end
+  return 'holdfast:permits ' .. permits
+end
+
+local function no_holders()
+  redis.call('DEL', holders, holds)
+end
+
+-- Ends what has expired; afterwards word, holders and holds agree.
+local function drop_ended()
+  local value = redis.call('GET', word)
+  if not value or not string.find(value, GROUP) then
+    if redis.call('EXISTS', holders) == 1 then no_holders() end
+    return
+  end
+  local ended = redis.call('ZRANGEBYSCORE', holders, '-inf', now_ms)
+  if #ended > 0 then
+    for _, id in ipairs(ended) do redis.call('HDEL', holds, id) end
+    redis.call('ZREMRANGEBYSCORE', holders, '-inf', now_ms)
+  end
+  if redis.call('ZCARD', holders) == 0 then
+    redis.call('DEL', word, holds)
+  end
+end
+
+-- The word of a group lives as long as its longest member.
+local function keep_group(value)
+  local last = redis.call('ZREVRANGE', holders, 0, 0, 'WITHSCORES')
+  local left = math.max(last[2] - now_ms, 1)
+  redis.call('SET', word, value, 'PX', left)
+  redis.call('PEXPIRE', holders, left + 60000)
+  redis.call('PEXPIRE', holds, left + 60000)
+end
+
+local function end_member(id)
+  redis.call('ZREM', holders, id)
+  redis.call('HDEL', holds, id)
+  if redis.call('ZCARD', holders) == 0 then
+    redis.call('DEL', word, holds)
+  else
+    keep_group(redis.call('GET', word))
+  end
+end
+
+local function admits(mode, permits)
+  local value = redis.call('GET', word)
+  if not value then return true end
+  if mode == 'x' or value ~= group_word(mode, permits) then return false end
+  return mode == 's' or redis.call('ZCARD', holders) < tonumber(permits)
+end
+
+local function grant(id, label, mode, permits, ttl)
+  local token = next_token(ttl)
+  if mode == 'x' then
+    redis.call('SET', word, id .. ' ' .. label, 'PX', ttl)
+  else
+    redis.call('ZADD', holders, now_ms + ttl, id)
+    redis.call('HSET', holds, id, string.format('%.0f %.0f ', token, now_us) .. label)
+    keep_group(group_word(mode, permits))
+  end
+  return token
+end
+
+-- Grants to the head of the queue as long as it can be. Who is granted something is told so; a
+-- waiter for whom nobody listens is dead. (Asked first, and not by the number that PUBLISH
+-- returns: in a cluster PUBLISH reaches clients of other nodes too.) What is pushed is short at
+-- first, because a listener may be half dead: its first renewal makes it whole.
+local function serve(self)
+  local mine
+  while true do
+    local head = redis.call('ZRANGE', queue, 0, 0)[1]
+    if not head then break end
+    local id, mode, permits, ttl, channel, label =
+      string.match(head, '^(%x+) (%a) (%d+) (%d+) (%S+) (.*)$')
+    if id and not admits(mode, permits) then break end
+    redis.call('ZREM', queue, head)
+    if id and id == self then
+      mine = grant(id, label, mode, permits, tonumber(ttl))
+    elseif id and redis.call('PUBSUB', 'NUMSUB', channel)[2] > 0 then
+      ttl = math.min(tonumber(ttl), 5000)
+      local token = grant(id, label, mode, permits, ttl)
+      redis.call('PUBLISH', channel, string.format('grant %s %.0f %d', id, token, ttl))
+    end
+  end
+  return mine
+end
+)lua";
+
+}  // namespace
+
+// The way of a lock that nobody else wants stands first, and costs no more than it must.
+const std::string& acquire_source() {
+  static const std::string source = std::string(R"lua(
+if ARGV[3] == 'x' and tonumber(ARGV[2]) <= 600000 and redis.call('EXISTS', KEYS[3]) == 0 and
+   redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
+  local token = redis.pcall('INCR', KEYS[2])
+  if type(token) == 'table' then
+    redis.call('DEL', KEYS[1])
+    return token
+  end
+  if token >= 1000000000000 then return token end
+  local time = redis.call('TIME')
+  token = time[1] * 1000000 + time[2]
+  redis.call('SET', KEYS[2], string.format('%.0f', token), 'PX', 86400000)
+  return token
+end
+)lua") + kCommon + R"lua(
+local mine, ttl, mode, permits, wait, tail =
+  ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5], ARGV[6]
+local id, label = string.sub(mine, 1, 32), string.sub(mine, 34)
+drop_ended()
+local value = redis.call('GET', word)
+if value == mine then
+  redis.call('PEXPIRE', word, ttl)
+  return tonumber(redis.call('GET', token_key) or next_token(ttl))
+end
+local held = redis.call('HGET', holds, id)
+if held then
+  redis.call('ZADD', holders, now_ms + ttl, id)
+  keep_group(value)
+  return tonumber(string.match(held, '^%d+'))
+end
+if mode == 'p' and value and string.find(value, '^holdfast:permits ') and
+   value ~= group_word(mode, permits) then
+  return {2, string.match(value, '%d+$')}
+end
+if mode == 'p' then
+  -- Those who wait agree with each other, so a look at some of them is enough.
+  for _, other in ipairs(redis.call('ZRANGE', queue, 0, 99)) do
+    local agreed = string.match(other, '^%x+ p (%d+) ')
+    if agreed and agreed ~= permits then return {2, agreed} end
+  end
+end
+local token = serve(id)
+if token then return token end
+if redis.call('EXISTS', queue) == 0 and admits(mode, permits) then
+  return grant(id, label, mode, permits, ttl)
+end
+local member = id .. ' ' .. tail
+if wait == '1' then
+  if not redis.call('ZSCORE', queue, member) then
+    local last = redis.call('ZREVRANGE', queue, 0, 0, 'WITHSCORES')[2] or 0
+    redis.call('ZADD', queue, string.format('%.0f', math.max(last + 1, now_us)), member)
+  end
+  -- Nothing of a queue outlives its waiters, who look again much sooner.
+  redis.call('PEXPIRE', queue, 3600000)
+end
+local rank = redis.call('ZRANK', queue, member) or redis.call('ZCARD', queue)
+value = redis.call('GET', word) or ''
+local ours = string.find(value, GROUP) or string.find(value, '^%x+ ')
+return {0, redis.call('GET', token_key) or '0', value, redis.call('PTTL', word), rank,
+  ours and 0 or 1}
+)lua";
+  return source;
+}
+
+const std::string& release_source() {
+  static const std::string source = std::string(R"lua(
+local value = redis.call('GET', KEYS[1])
+local mine = value and string.sub(value, 1, 33) == ARGV[1] .. ' '
+if mine and redis.call('EXISTS', KEYS[3]) == 0 then
+  return redis.call('DEL', KEYS[1])
+end
+)lua") + kCommon + R"lua(
+local id = ARGV[1]
+local held = 0
+drop_ended()
+if mine then
+  redis.call('DEL', word)
+  held = 1
+elseif redis.call('HEXISTS', holds, id) == 1 then
+  end_member(id)
+  held = 1
+end
+redis.call('ZREM', queue, id .. ' ' .. ARGV[2])
+serve(nil)
+return held
+)lua";
+  return source;
+}
+
+const std::string& renew_source() {
+  static const std::string source = std::string(R"lua(
+local value = redis.call('GET', KEYS[1])
+if value and string.sub(value, 1, 33) == ARGV[1] .. ' ' then
+  redis.call('PEXPIRE', KEYS[1], ARGV[2])
+  redis.call('PEXPIRE', KEYS[2], ARGV[2] + 86400000)
+  return 1
+end
+if not value or not string.find(value, '^holdfast:') then return 0 end
+)lua") + kCommon + R"lua(
+local id = ARGV[1]
+drop_ended()
+if redis.call('HEXISTS', holds, id) == 0 then return 0 end
+redis.call('ZADD', holders, now_ms + ARGV[2], id)
+keep_group(value)
+return 1
+)lua";
+  return source;
+}
+
+const std::string& evict_source() {
+  static const std::string source = kCommon + R"lua(
+drop_ended()
+local value = redis.call('GET', word)
+if not value then return 0 end
+if not string.find(value, GROUP) then
+  if not string.find(value, '^%x+ ') or redis.call('GET', token_key) ~= ARGV[1] then return 0 end
+  redis.call('DEL', word)
+  serve(nil)
+  return 1
+end
+for _, id in ipairs(redis.call('ZRANGE', holders, 0, -1)) do
+  if string.match(redis.call('HGET', holds, id) or '', '^%d+') == ARGV[1] then
+    end_member(id)
+    serve(nil)
+    return 1
+  end
+end
+return 0
+)lua";
+  return source;
+}
+
+const std::string& inspect_source() {
+  static const std::string source = R"lua(
+local time = redis.call('TIME')
+local now_us = time[1] * 1000000 + time[2]
+return {redis.call('GET', KEYS[1]), redis.call('PTTL', KEYS[1]), redis.call('GET', KEYS[2]),
+  redis.call('ZRANGEBYSCORE', KEYS[4], math.floor(now_us / 1000) + 1, '+inf', 'WITHSCORES'),
+  redis.call('HGETALL', KEYS[5]), redis.call('ZRANGE', KEYS[3], 0, -1, 'WITHSCORES'),
+  string.format('%.0f', now_us)}
+)lua";
+  return source;
+}
+
+}  // namespace holdfast::internal::redis

@@ -1,0 +1,139 @@
+#include "engines/redis/servers.h"
+
+namespace holdfast::internal::redis {
+
+namespace {
+
+// Asks sentinels where the master is, and listens for its replacement: a client that can reach
+// both the old master and the sentinels must not stay with the old one.
+class Sentinels {
+ public:
+  Sentinels(Runtime& runtime, std::vector<Endpoint> endpoints, ConnectionSettings settings,
+            std::string master)
+      : runtime_(runtime),
+        endpoints_(std::move(endpoints)),
+        settings_(std::move(settings)),
+        master_(std::move(master)),
+        background_(runtime) {
+    for (const Endpoint& endpoint : endpoints_) {
+      asked_.push_back(std::make_unique<Connection>(runtime_, settings_, always_at(endpoint)));
+    }
+  }
+
+  std::function<void()> on_switched;
+
+  Task<Result<Endpoint>> locate(Deadline deadline);
+  void stop() { background_.stop(); }
+
+ private:
+  Task<void> listen(std::size_t index);
+
+  Runtime& runtime_;
+  std::vector<Endpoint> endpoints_;
+  ConnectionSettings settings_;
+  std::string master_;
+  std::vector<std::unique_ptr<Connection>> asked_;
+  std::size_t good_ = 0;  // who answered last
+  std::unique_ptr<Connection> heard_;
+  bool connecting_ = false;
+  TaskGroup background_;
+};
+
+Task<Result<Endpoint>> Sentinels::locate(Deadline deadline) {
+  constexpr Duration kPerSentinel = std::chrono::milliseconds(700);
+  std::string why;
+  for (std::size_t i = 0; i < asked_.size(); ++i) {
+    const std::size_t index = (good_ + i) % asked_.size();
+    const Deadline limit = deadline.sooner(runtime_.now() + kPerSentinel);
+    std::string command = encode({"SENTINEL", "GET-MASTER-ADDR-BY-NAME", master_});
+    const Result<Answer> answer = co_await asked_[index]->call(std::move(command), limit);
+    if (!answer) {
+      if (answer.code() == Code::misconfigured) co_return answer.failure();
+      why = answer.message();
+      continue;
+    }
+    const Reply& reply = answer->reply;
+    if (reply.is_error()) co_return failure_of(reply, endpoints_[index]);
+    if (reply.items.size() != 2) {
+      why = endpoints_[index].display() + " knows no master '" + master_ + "'";
+      continue;
+    }
+    good_ = index;
+    if (!connecting_ && !(heard_ && heard_->connected())) {
+      connecting_ = true;
+      background_.spawn(listen(index));
+    }
+    Endpoint master;
+    master.host = reply.at(0).text;
+    master.port = static_cast<std::uint16_t>(reply.at(1).as_number());
+    co_return master;
+  }
+  co_return Failure(Code::unreachable, "no sentinel could say where the master is: " + why);
+}
+
+Task<void> Sentinels::listen(std::size_t index) {
+  heard_ = std::make_unique<Connection>(runtime_, settings_, always_at(endpoints_[index]));
+  heard_->on_push = [this](const Reply& reply) {
+    // "mymaster OLD-HOST OLD-PORT NEW-HOST NEW-PORT"
+    if (reply.at(2).text.starts_with(master_ + " ") && on_switched) on_switched();
+  };
+  const Deadline limit = Deadline::at(runtime_.now() + settings_.connect_timeout);
+  std::string command = encode({"SUBSCRIBE", "+switch-master"});
+  static_cast<void>(co_await heard_->call(std::move(command), limit));
+  connecting_ = false;
+}
+
+class SentinelServers final : public Servers {
+ public:
+  SentinelServers(Runtime& runtime, ServersSettings settings, std::vector<Endpoint> sentinels,
+                  const Login& sentinel_login, std::string master)
+      : sentinels_(runtime, std::move(sentinels), settings_of(settings, sentinel_login),
+                   std::move(master)) {
+    settings.connection.must_be_master = true;
+    node_ = make_node(runtime, settings, [this](Deadline deadline) -> Task<Result<Endpoint>> {
+      co_return co_await sentinels_.locate(deadline);
+    });
+    sentinels_.on_switched = [this] { node_->drop("the sentinels named another master"); };
+  }
+
+  bool fails_over() const override { return true; }
+  Node* known(std::uint16_t) override { return node_.get(); }
+  Task<Result<Route>> find(std::uint16_t, Deadline) override { co_return Route{node_.get()}; }
+  Task<Advice> after_error(const Reply& error, Route& route, Deadline) override {
+    if (error.is_error("READONLY") || error.is_error("MASTERDOWN")) {
+      route.node->drop("it is not the master any more");
+      co_return Advice::soon;
+    }
+    co_return error.is_error("LOADING") ? Advice::soon : Advice::give_up;
+  }
+  void suspect(Node&) override {}
+  Task<Result<std::vector<Node*>>> all(Deadline) override {
+    co_return std::vector<Node*>{node_.get()};
+  }
+  void stop() override {
+    sentinels_.stop();
+    node_->stop();
+  }
+
+ private:
+  static ConnectionSettings settings_of(const ServersSettings& settings, const Login& login) {
+    ConnectionSettings connection = settings.connection;
+    connection.login = login;
+    connection.must_be_master = false;
+    return connection;
+  }
+
+  Sentinels sentinels_;
+  std::unique_ptr<Node> node_;
+};
+
+}  // namespace
+
+std::unique_ptr<Servers> sentinel_servers(Runtime& runtime, const ServersSettings& settings,
+                                          std::vector<Endpoint> sentinels,
+                                          const Login& sentinel_login, std::string master) {
+  return std::make_unique<SentinelServers>(runtime, settings, std::move(sentinels), sentinel_login,
+                                           std::move(master));
+}
+
+}  // namespace holdfast::internal::redis

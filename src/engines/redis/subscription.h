@@ -1,0 +1,54 @@
+// Subscription: the connection on which a client hears of grants, and of keys that others deleted.
+// It is pinged while somebody waits, for two reasons: a connection that is dead without knowing it
+// shows, and a grant that arrives after the answer to a ping was made after that ping was sent;
+// that bounds its time without trusting the server's clock. Inside the loop only.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "engines/redis/connection.h"
+#include "holdfast/engine.h"
+
+namespace holdfast::internal::redis {
+
+struct PushedGrant {
+  ClaimId claim;
+  Grant grant;
+};
+
+// "grant CLAIM TOKEN TTL_MS", counted from `proven_at`.
+std::optional<PushedGrant> parse_pushed_grant(std::string_view text, BootTime proven_at);
+
+class Subscription {
+ public:
+  Subscription(Runtime& runtime, const ConnectionSettings& settings, Connection::Locate where);
+
+  std::function<void(const PushedGrant&)> on_grant;
+  std::function<void(const std::string&)> on_gone;  // a key that was watched
+  std::function<void()> on_lost;
+
+  // Nobody else's: what is published there arrives here or nowhere.
+  const std::string& channel() const { return channel_; }
+  // Makes sure that the server knows the channel.
+  Task<Result<void>> listen(Deadline deadline, std::stop_token stop = {});
+  bool listening() const { return listening_ && connection_.connected(); }
+  const Endpoint& endpoint() const { return connection_.endpoint(); }
+  // The server's number for this connection; another one after each reconnection.
+  std::int64_t client_id() const { return client_id_; }
+  void drop(const std::string& why) { connection_.drop(why); }
+
+  // False, and the connection is given up, if no answer comes by the deadline.
+  Task<bool> ping(Deadline deadline);
+
+ private:
+  void on_push(const Reply& reply);
+
+  std::string channel_;
+  Connection connection_;
+  bool listening_ = false;
+  std::int64_t client_id_ = 0;
+  BootTime proven_at_{};  // what arrives now was made after this
+};
+
+}  // namespace holdfast::internal::redis

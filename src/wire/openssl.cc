@@ -1,0 +1,52 @@
+#include "wire/openssl.h"
+
+#include <dlfcn.h>
+
+namespace holdfast::internal {
+
+namespace {
+
+#define HOLDFAST_TEXT_OF(x) #x
+#define HOLDFAST_TEXT(x) HOLDFAST_TEXT_OF(x)
+constexpr const char* kLibrary = "libssl.so." HOLDFAST_TEXT(OPENSSL_SHLIB_VERSION);
+
+struct Loaded {
+  OpenSsl functions;
+  std::string problem;
+};
+
+Loaded load_library() {
+  Loaded loaded;
+  // Also finds what libssl itself needs: the functions of libcrypto. Never unloaded.
+  void* library = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
+  if (!library) {
+    loaded.problem = dlerror();
+    return loaded;
+  }
+#define HOLDFAST_LOAD(name)                                                           \
+  loaded.functions.name = reinterpret_cast<decltype(&::name)>(dlsym(library, #name)); \
+  if (!loaded.functions.name) loaded.problem = std::string(kLibrary) + " has no " + #name;
+  HOLDFAST_OPENSSL_FUNCTIONS(HOLDFAST_LOAD)
+#undef HOLDFAST_LOAD
+  return loaded;
+}
+
+}  // namespace
+
+Result<const OpenSsl*> OpenSsl::load() {
+  static const Loaded loaded = load_library();
+  if (loaded.problem.empty()) return &loaded.functions;
+  return Failure(Code::misconfigured,
+                 "TLS needs OpenSSL 3 (on Debian: apt-get install libssl3): " + loaded.problem);
+}
+
+std::string OpenSsl::last_error() const {
+  const unsigned long code = ERR_get_error();
+  ERR_clear_error();
+  if (code == 0) return "unknown error";
+  char text[256];
+  ERR_error_string_n(code, text, sizeof text);
+  return text;
+}
+
+}  // namespace holdfast::internal

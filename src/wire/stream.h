@@ -1,0 +1,47 @@
+// Stream: bytes to and from a server, over TCP or a unix socket, with or without TLS. What is sent
+// is written at once by the thread that sends it, as far as the socket takes it; the rest follows
+// when it can. What arrives is given to the listener. Inside the loop only.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "holdfast/result.h"
+#include "holdfast/runtime.h"
+#include "wire/endpoint.h"
+#include "wire/tls.h"
+
+namespace holdfast::internal {
+
+class StreamListener {
+ public:
+  virtual void on_bytes(std::string_view bytes) = 0;
+  // Comes at most once, and nothing after it. It may destroy the stream.
+  virtual void on_closed(const std::string& why) = 0;
+
+ protected:
+  ~StreamListener() = default;
+};
+
+class Stream {
+ public:
+  // unreachable if nobody answers by the deadline. `listener` must outlive the stream. `tls` is
+  // null for a plain connection.
+  static Task<Result<std::unique_ptr<Stream>>> connect(Runtime& runtime, Endpoint endpoint,
+                                                       std::shared_ptr<const TlsContext> tls,
+                                                       StreamListener& listener, Deadline deadline);
+  // Closes; the listener hears nothing more.
+  ~Stream();
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+
+  void send(std::string_view bytes);
+
+ private:
+  class State;
+  explicit Stream(std::shared_ptr<State> state) : state_(std::move(state)) {}
+
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace holdfast::internal

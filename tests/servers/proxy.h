@@ -1,0 +1,60 @@
+// Proxy: a TCP proxy between a client and a server, both on 127.0.0.1, that fails on command.
+//
+//   mode    bytes that arrive                  on the way to the receiver
+//   pass    delivered at once                  also those that were kept before
+//   delay   delivered after the given time     in order
+//   hold    kept                               until another mode
+//   drop    swallowed                          those that were kept are lost, too
+//
+// The end of a stream waits behind the bytes before it; drop keeps it, as hold does. Each direction
+// has its own mode, for all connections, those to come included.
+//
+// Thread safety: any thread. When a method returns, what it says is in force.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace holdfast::test {
+
+enum class Direction { to_server, to_client };
+enum class ProxyMode { pass, delay, hold, drop };
+
+class Proxy {
+ public:
+  // Passes. If the upstream refuses, the client is connected first and reset then.
+  explicit Proxy(int upstream_port);
+  ~Proxy();  // closes all connections
+  Proxy(const Proxy&) = delete;
+  Proxy& operator=(const Proxy&) = delete;
+
+  int port() const;
+
+  void set(Direction direction, ProxyMode mode,
+           std::chrono::milliseconds delay = std::chrono::milliseconds(0));
+  void set_both(ProxyMode mode, std::chrono::milliseconds delay = std::chrono::milliseconds(0));
+
+  // Ends all connections at both sides with RST. What was kept is lost.
+  void reset();
+  // While true, who connects gets ECONNREFUSED. Connections that exist are not touched.
+  void refuse(bool refused);
+  // Half-open: the connections that exist are never read or written again, nor closed before
+  // reset() or the destructor. New connections work. For a partition that heals, use hold.
+  void cut();
+  // Sends bytes to all clients whose connection is not cut, whatever the mode, ahead of what waits.
+  void inject(const std::string& bytes);
+
+  int connections() const;        // open ones, those that are cut included
+  std::int64_t accepted() const;  // since the beginning
+  // Bytes that came from the sender, dropped ones included, and bytes that were handed on.
+  std::int64_t received(Direction direction) const;
+  std::int64_t delivered(Direction direction) const;
+
+ private:
+  class Loop;
+  std::unique_ptr<Loop> loop_;
+};
+
+}  // namespace holdfast::test
