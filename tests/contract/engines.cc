@@ -2,9 +2,12 @@
 
 #include <unistd.h>
 
+#include "redis_cluster.h"
+#include "redis_replication.h"
 #include "redis_server.h"
 
 #include <cstdlib>
+#include <map>
 #include <ostream>
 #include <system_error>
 
@@ -22,12 +25,42 @@ class SqlitePlace final : public Place {
 
 class RedisPlace final : public Place {
  public:
-  explicit RedisPlace(test::RedisOptions options = {}) : server_(std::move(options)) {}
   std::string url() const override { return server_.url(); }
 
  private:
   test::RedisServer server_;
 };
+
+// A set-up that takes long to start is shared by the tests of this process, each of which has a
+// prefix of its own.
+template <class Servers>
+class SharedPlace final : public Place {
+ public:
+  explicit SharedPlace(bool tls) : servers_(shared(tls)) {
+    static int places = 0;
+    prefix_ = "place" + std::to_string(++places) + ":";
+  }
+  std::string url() const override {
+    const std::string url = servers_.url();
+    return url + (url.find('?') == std::string::npos ? "?" : "&") + "prefix=" + prefix_;
+  }
+
+ private:
+  static Servers& shared(bool tls) {
+    static std::map<bool, Servers> all;
+    return all.try_emplace(tls, typename Servers::Options{.tls = tls}).first->second;
+  }
+
+  Servers& servers_;
+  std::string prefix_;
+};
+
+template <class Servers>
+EngineUnderTest redis_on(const std::string& name, bool tls) {
+  return {.name = name,
+          .start = [tls] { return std::make_unique<SharedPlace<Servers>>(tls); },
+          .notices_death = false};
+}
 
 }  // namespace
 
@@ -55,9 +88,11 @@ const std::vector<EngineUnderTest>& engines_under_test() {
       {.name = "redis",
        .start = [] { return std::make_unique<RedisPlace>(); },
        .notices_death = false},
-      {.name = "redis_tls",
-       .start = [] { return std::make_unique<RedisPlace>(test::RedisOptions{.tls = true}); },
-       .notices_death = false},
+      redis_on<test::RedisServer>("redis_tls", true),
+      redis_on<test::RedisWithSentinels>("redis_sentinel", false),
+      redis_on<test::RedisWithSentinels>("redis_sentinel_tls", true),
+      redis_on<test::RedisCluster>("redis_cluster", false),
+      redis_on<test::RedisCluster>("redis_cluster_tls", true),
   };
   return engines;
 }

@@ -5,12 +5,14 @@
 //   replica   3             4               5
 //
 // These are the roles at the beginning; failures and moves of slots change them. A node is held for
-// failed after 1 s of silence, also when this machine stalls that long.
+// failed after 1 s of silence, also when this machine stalls that long; its replica takes over 1 to
+// 2 s later. CLUSTER SLOTS leaves replicas out until their master has sent them something.
 //
 // Thread safety: url() by any thread; of the others one at a time.
 #pragma once
 
 #include <array>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -29,6 +31,8 @@ struct RedisClusterOptions {
 
 class RedisCluster {
  public:
+  using Options = RedisClusterOptions;
+
   static constexpr int kNodes = RedisClusterView::kNodes;
   static constexpr int kMasters = 3;
   static constexpr int kSlots = RedisClusterView::kSlots;
@@ -71,6 +75,9 @@ class RedisCluster {
   std::string initial_view_of(int index) const;
   void start_node(int index);
   void promote_replicas();
+  void require_full_coverage(const std::string& value);
+  bool has_met_all(int index);
+  bool all_nodes(const std::function<bool(int)>& condition) const;
   RedisClusterView seen_by(int index);
   bool is_healthy(const RedisClusterView& view);
   bool is_in_step(int index, bool is_master);

@@ -45,6 +45,7 @@ RedisClusterView RedisClusterView::parse(const std::string& reply) {
     if (index == kNobody) continue;
     Node& node = view.nodes[static_cast<std::size_t>(index)];
     node.failed = flags.find("fail") != std::string::npos;  // also "fail?"
+    node.answered = pong != "0";
     node.master = node_of(master);
     for (std::string slots; words >> slots && slots[0] != '[';) give(slots, index, view.owners);
   }

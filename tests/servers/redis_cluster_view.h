@@ -13,8 +13,9 @@ struct RedisClusterView {
   static constexpr int kNobody = -1;
 
   struct Node {
-    bool failed = false;   // or suspected, or unknown
-    int master = kNobody;  // of a replica
+    bool failed = false;    // or suspected, or unknown
+    bool answered = false;  // ever
+    int master = kNobody;   // of a replica
     bool operator==(const Node&) const = default;
   };
 

@@ -27,6 +27,8 @@ struct RedisReplicationOptions {
 
 class RedisWithSentinels {
  public:
+  using Options = RedisReplicationOptions;
+
   // Returns when the sentinels know each other and the replicas, and these are in step.
   explicit RedisWithSentinels(RedisReplicationOptions options = {});
 

@@ -30,6 +30,8 @@ struct RedisOptions {
 
 class RedisServer {
  public:
+  using Options = RedisOptions;
+
   // Returns when it answers PING: after about 15 ms.
   explicit RedisServer(RedisOptions options = {});
 

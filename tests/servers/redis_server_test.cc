@@ -152,8 +152,8 @@ TEST(RedisServerTest, CountsManyThatNobodyReadsMeanwhile) {
   EXPECT_EQ(server.commands_sent(), 0);
   RedisConnection client(server.plain_port());
   const std::string long_word(2000, 'x');
-  for (int i = 0; i < 5000; ++i) client.command({"SET", "a", long_word});
-  EXPECT_EQ(server.commands_sent(), 5000);
+  for (int i = 0; i < 2000; ++i) client.command({"SET", "a", long_word});
+  EXPECT_EQ(server.commands_sent(), 2000);
 }
 
 TEST(RedisServerTest, AThreadMayRestartItAndEnd) {
