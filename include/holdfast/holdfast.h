@@ -3,5 +3,6 @@
 
 #include "holdfast/client.h"
 #include "holdfast/fence.h"
+#include "holdfast/redis_fence.h"
 #include "holdfast/version.h"
 #include "holdfast/with_lock.h"

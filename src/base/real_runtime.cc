@@ -283,9 +283,12 @@ bool RealRuntime::background_needed() const {
 }
 
 RealRuntime::Duty RealRuntime::duty() const {
-  if (driven_ || !blocked_.empty() || !background_needed()) return Duty::rest;
-  if (detached_ == 0 && !has_posted_ && now() - last_call_ < kLinger) return Duty::linger;
-  return Duty::drive;
+  if (!background_needed()) return Duty::rest;
+  const bool busy = now() - last_call_ < kLinger;
+  // Between short calls it neither rests nor drives: to be woken after each would cost more than
+  // the calls themselves.
+  if (driven_ || !blocked_.empty()) return busy ? Duty::linger : Duty::rest;
+  return busy && detached_ == 0 && !has_posted_ ? Duty::linger : Duty::drive;
 }
 
 void RealRuntime::wake_background() {

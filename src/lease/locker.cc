@@ -69,13 +69,16 @@ Result<void> Locker::check(const Claim& claim, const LockOptions& options) const
 Task<Result<Grant>> Locker::ask(Claim& claim, const Wait& wait, const LockOptions& options) {
   for (;; claim.id = draw_claim_id(runtime_)) {
     Result<Grant> grant = co_await engine_->acquire(claim, wait);
-    // The request left and no answer came. Asking again with the same id is harmless, and tells.
+    // The request left and no answer came. What it may have left behind is ended, and another
+    // claim asks again: with the same id, a release that is still under way would end its hold.
     for (Duration pause = std::chrono::milliseconds(5);
          !grant && grant.code() == Code::unknown && wait.queue; pause *= 2) {
       const BootTime again =
           runtime_.now() + runtime_.jitter(std::min<Duration>(pause, std::chrono::seconds(1)));
       if (!wait.deadline.is_never() && again >= wait.deadline.moment()) break;
       if (co_await sleep_until(runtime_, again, wait.stop) == Woken::cancelled) break;
+      tasks_.spawn(clean_up(claim));
+      claim.id = draw_claim_id(runtime_);
       grant = co_await engine_->acquire(claim, wait);
     }
     if (!grant) {

@@ -38,6 +38,7 @@ class ClusterServers final : public Servers {
 
   bool fails_over() const override { return true; }
   Node* known(std::uint16_t slot) override { return doubtful_ ? nullptr : owner_[slot]; }
+  Node* likely(std::uint16_t slot) override { return owner_[slot]; }
   Task<Result<Route>> find(std::uint16_t slot, Deadline deadline) override;
   Task<Advice> after_error(const Reply& error, Route& route, Deadline deadline) override;
   void suspect(Node&) override { doubtful_ = true; }
@@ -98,6 +99,7 @@ Task<Result<void>> ClusterServers::learn(Deadline deadline) {
   learning_ = true;
   learnt_.reset();
   Result<void> outcome = Failure(Code::unreachable, "no node of the cluster answered");
+  std::size_t skipped = 0;
   std::vector<Endpoint> endpoints;
   for (const auto& [endpoint, node] : nodes_) endpoints.push_back(endpoint);
   for (std::size_t i = 0; i < endpoints.size(); ++i) {
@@ -108,6 +110,7 @@ Task<Result<void>> ClusterServers::learn(Deadline deadline) {
     if (!answer) {
       outcome = answer.failure();
       if (answer.code() == Code::misconfigured) break;
+      skipped = i + 1;
       continue;
     }
     if (answer->reply.is_error("ERR This instance has cluster support disabled")) {
@@ -122,10 +125,11 @@ Task<Result<void>> ClusterServers::learn(Deadline deadline) {
     if (!take_map(answer->reply, node.endpoint())) continue;
     doubtful_ = false;
     // Ask another one next time: this one may be cut off from the others.
-    next_asked_ = (next_asked_ + i + 1) % endpoints.size();
+    skipped = i + 1;
     outcome = Result<void>();
     break;
   }
+  next_asked_ += skipped;
   learning_ = false;
   learnt_.set();
   co_return outcome;

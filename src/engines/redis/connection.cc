@@ -53,6 +53,9 @@ Task<void> Connection::open_in_background() {
     backoff_ = Duration(0);
   } else {
     stream_.reset();
+    // Their callers have left with the failed log-in; the next connection's replies are not theirs.
+    first_pending_ += pending_.size();
+    pending_.clear();
     backoff_ = std::clamp<Duration>(backoff_ * 2, kShortest, kLongest);
     not_before_ = runtime_.now() + runtime_.jitter(backoff_, 0.5);
   }
@@ -70,6 +73,7 @@ Task<Result<void>> Connection::try_to_open() {
   Result<std::unique_ptr<Stream>> stream =
       co_await Stream::connect(runtime_, endpoint_, settings_.tls, *this, deadline);
   if (!stream) co_return failed(stream.code(), stream.message());
+  last_heard_ = runtime_.now();
   if (closed_) co_return failed(Code::unreachable, why_closed_);
   stream_ = std::move(stream).value();
   const Result<void> entered = co_await log_in(deadline);
@@ -149,17 +153,27 @@ Task<Result<Answer>> Connection::call(std::string command, Deadline deadline,
 Task<Result<Answer>> Connection::exchange(const std::string& command, Deadline deadline,
                                           std::stop_token stop) {
   Pending pending(*this, command);
-  co_await pending.done.wait(deadline, std::move(stop));
+  const Woken woken = co_await pending.done.wait(deadline, std::move(stop));
+  if (woken == Woken::timed_out && !pending.settled) give_up_if_silent(pending.sent_at);
   if (!pending.settled) co_return failed(Code::unknown, "no answer in time");
   co_return std::move(pending.outcome);
 }
 
+void Connection::give_up_if_silent(BootTime sent_at) {
+  // Longer than a WAIT for replicas. A server that was silent for so long is dead or cut off, and
+  // nothing else would tell before TCP does, a quarter of an hour later.
+  constexpr Duration kSilence = std::chrono::seconds(2);
+  const BootTime since = std::max(last_heard_, silent_from_.value_or(sent_at));
+  if (!silent_from_ || *silent_from_ <= last_heard_) silent_from_ = sent_at;
+  if (runtime_.now() - since >= kSilence) drop("no answer any more");
+}
+
 Task<std::vector<Result<Answer>>> Connection::call_all(std::vector<std::string> commands,
-                                                       Deadline deadline) {
+                                                       Deadline deadline, std::stop_token stop) {
   std::vector<Result<Answer>> outcomes;
   outcomes.reserve(commands.size());
   if (!connected()) {
-    const Result<void> opened = co_await open(deadline);
+    const Result<void> opened = co_await open(deadline, stop);
     if (!opened) {
       outcomes.assign(commands.size(), opened.failure());
       co_return outcomes;
@@ -173,7 +187,8 @@ Task<std::vector<Result<Answer>>> Connection::call_all(std::vector<std::string> 
   }
   stream_->send(bytes);
   for (Pending& call : calls) {
-    co_await call.done.wait(deadline);
+    const Woken woken = co_await call.done.wait(deadline, stop);
+    if (woken == Woken::timed_out && !call.settled) give_up_if_silent(call.sent_at);
     if (call.settled) {
       outcomes.push_back(std::move(call.outcome));
     } else {
@@ -186,6 +201,7 @@ Task<std::vector<Result<Answer>>> Connection::call_all(std::vector<std::string> 
 // ---- Hearing -----------------------------------------------------------------------------------
 
 void Connection::on_bytes(std::string_view bytes) {
+  last_heard_ = runtime_.now();
   std::string problem;
   const bool sound =
       parser_->feed(bytes, [this](Reply reply) { on_reply(std::move(reply)); }, problem);
@@ -205,18 +221,24 @@ void Connection::on_reply(Reply reply) {
   ++first_pending_;
   if (!pending) return;
   pending->settled = true;
-  pending->outcome = Answer{std::move(reply), pending->sent_at};
+  pending->outcome = Answer{std::move(reply), pending->sent_at, generation_};
   pending->done.set();
 }
 
 void Connection::drop(const std::string& why) {
-  if (stream_) on_closed(why);
+  if (stream_) {
+    on_closed(why);
+  } else if (opening_) {
+    closed_ = true;  // What is being opened is not wanted any more.
+    why_closed_ = why;
+  }
 }
 
 void Connection::on_closed(const std::string& why) {
   why_closed_ = why;
   closed_ = true;
   ready_ = false;
+  ++generation_;
   stream_.reset();
   for (Pending* pending : std::exchange(pending_, {})) {
     ++first_pending_;
@@ -253,6 +275,7 @@ Failure failure_of(const Reply& error, const Endpoint& server) {
     return misconfigured("there is no such database (" + error.text + ")");
   }
   if (is("NOREPLICAS")) return Failure(Code::unreachable, where + "it misses its replicas");
+  if (is("MOVED")) return misconfigured("it is a node of a cluster; write redis+cluster://");
   if (is("READONLY")) return Failure(Code::unreachable, where + "it is a read-only replica");
   if (error.text.find("OOM ") != std::string::npos) {
     return Failure(Code::unreachable, where + "it is out of memory (maxmemory)");

@@ -6,6 +6,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -33,6 +34,7 @@ struct ConnectionSettings {
 struct Answer {
   Reply reply;
   BootTime sent_at;
+  std::uint64_t generation = 0;  // of the connection, see below
 };
 
 class Connection final : private StreamListener {
@@ -53,11 +55,15 @@ class Connection final : private StreamListener {
   // deadline, before the connection broke, or before `stop`. An error of the server's is an Answer.
   Task<Result<Answer>> call(std::string command, Deadline deadline, std::stop_token stop = {});
   // Several at once, in one write; one outcome each, in order.
-  Task<std::vector<Result<Answer>>> call_all(std::vector<std::string> commands, Deadline deadline);
+  Task<std::vector<Result<Answer>>> call_all(std::vector<std::string> commands, Deadline deadline,
+                                             std::stop_token stop = {});
 
   // Opens it, if it is not open.
   Task<Result<void>> open(Deadline deadline, std::stop_token stop = {});
   bool connected() const { return stream_ && ready_; }
+  // Another one after each reconnection: WAIT, for instance, is about what went before it on the
+  // same connection.
+  std::uint64_t generation() const { return generation_; }
   // Where it is, or was last.
   const Endpoint& endpoint() const { return endpoint_; }
   // Closes it: calls under way become unknown, the next one opens it anew.
@@ -85,6 +91,8 @@ class Connection final : private StreamListener {
   void on_bytes(std::string_view bytes) override;
   void on_closed(const std::string& why) override;
   void on_reply(Reply reply);
+  // After a call timed out: ends a connection that says nothing at all.
+  void give_up_if_silent(BootTime sent_at);
   Failure failed(Code code, const std::string& why) const;
 
   Runtime& runtime_;
@@ -96,8 +104,11 @@ class Connection final : private StreamListener {
   bool ready_ = false;
   bool closed_ = false;  // the stream ended, perhaps before we had it
   std::string why_closed_;
-  std::deque<Pending*> pending_;     // null where the caller has left
-  std::uint64_t first_pending_ = 0;  // the number of pending_.front()
+  std::uint64_t generation_ = 0;
+  BootTime last_heard_{};
+  std::optional<BootTime> silent_from_;  // the first call since then that got no answer
+  std::deque<Pending*> pending_;         // null where the caller has left
+  std::uint64_t first_pending_ = 0;      // the number of pending_.front()
   bool opening_ = false;
   Event opened_;
   Result<void> last_opening_;

@@ -1,7 +1,5 @@
 #include "engines/redis/keys.h"
 
-#include <vector>
-
 namespace holdfast::internal::redis {
 
 namespace {
@@ -78,19 +76,29 @@ std::uint16_t slot_of(std::string_view key) {
   return static_cast<std::uint16_t>(crc16(tag_of(key).value_or(key)) % kSlots);
 }
 
-Keys::Keys(const std::string& name) {
-  std::string before;
-  std::string after;
+std::string sibling_key(const std::string& name, char letter) {
+  std::string key;
   if (tag_of(name)) {
-    before = name + std::string(kTagged);
+    key.append(name).append(kTagged) += letter;
   } else if (name.find('}') == std::string::npos) {
-    before = "{" + name + "}" + std::string(kQuoted);
+    key.append("{").append(name).append("}").append(kQuoted) += letter;
   } else {
-    before = "{" + numbers_by_slot()[slot_of(name)] + "}" + std::string(kHashed);
-    after = ":" + name;
+    key.append("{").append(numbers_by_slot()[slot_of(name)]).append("}").append(kHashed) += letter;
+    key.append(":").append(name);
   }
-  all = {name, before + "t" + after, before + "q" + after, before + "h" + after,
-         before + "i" + after};
+  return key;
+}
+
+Keys::Keys(const std::string& name) {
+  all.reserve(5);
+  all.push_back(name);
+  for (const char letter : {'t', 'q', 'h', 'i'}) all.push_back(sibling_key(name, letter));
+}
+
+Keys Keys::of_fenced(const std::string& name) {
+  Keys keys;
+  keys.all = {name, sibling_key(name, 'f'), sibling_key(name, 't')};
+  return keys;
 }
 
 bool looks_like_sibling(std::string_view name) {

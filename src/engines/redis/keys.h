@@ -1,23 +1,31 @@
 // Where a lock lives in Redis. What is in each key: scripts.h.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace holdfast::internal::redis {
 
 // The hash slot of a key in a cluster.
 std::uint16_t slot_of(std::string_view key);
 
-// The keys of one lock, in the order in which the scripts take them: word token queue holders
-// holds. All are in the slot of the word, whatever braces the name has.
+// The name of another key in the slot of `name`, whatever braces that has. No two names have one in
+// common. The letters: t q h i of a lock, f of a fence.
+std::string sibling_key(const std::string& name, char letter);
+
+// The keys that a script takes, in its order; all are in the slot of the first.
 struct Keys {
-  // `name` includes the prefix of the URL.
+  // Of a lock: word token queue holders holds. `name` includes the prefix of the URL.
   explicit Keys(const std::string& name);
-  std::array<std::string, 5> all;
+  // Of fenced data: data mark, and the token key of the lock that must not have the same name.
+  static Keys of_fenced(const std::string& name);
+  std::vector<std::string> all;
+
+ private:
+  Keys() = default;
 };
 
 // Names that look like a key of another lock cannot be locks themselves.

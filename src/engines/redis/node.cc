@@ -5,11 +5,12 @@
 namespace holdfast::internal::redis {
 
 std::string Invocation::command(bool whole) const {
-  Command command(3 + keys->all.size() + arguments.size());
+  const std::size_t taken = std::min(key_count, keys->all.size());
+  Command command(3 + taken + arguments.size());
   command.add(whole ? std::string_view("EVAL") : std::string_view("EVALSHA"));
   command.add(whole ? script->source : script->digest);
-  command.add(static_cast<std::int64_t>(keys->all.size()));
-  for (const std::string& key : keys->all) command.add(key);
+  command.add(static_cast<std::int64_t>(taken));
+  for (std::size_t i = 0; i < taken; ++i) command.add(keys->all[i]);
   for (const std::string& argument : arguments) command.add(argument);
   return command.take();
 }
@@ -54,7 +55,7 @@ Task<Result<Answer>> Node::run(Invocation invocation, bool asking, Deadline dead
     if (asking) commands.push_back(encode({"ASKING"}));
     commands.push_back(invocation.command(true));
     std::vector<Result<Answer>> answers =
-        co_await connection_.call_all(std::move(commands), deadline);
+        co_await connection_.call_all(std::move(commands), deadline, std::move(stop));
     const Result<Answer>& loaded = answers.front();
     if (loaded && loaded->reply.kind == Reply::Kind::bulk) script.digest = loaded->reply.text;
     co_return std::move(answers.back());
@@ -158,15 +159,14 @@ Duration Node::ping_pause() const {
 
 Task<void> Node::ping_while_waiting() {
   constexpr Duration kAnswerWithin = std::chrono::seconds(3);
-  BootTime last = runtime_.now();
   while (!waiters_.empty()) {
     hurry_.reset();
     pause_ = ping_pause();
-    const Deadline next = Deadline::at(last + pause_);
+    const Deadline next = Deadline::at(last_ping_ + pause_);
     const Woken woken = co_await hurry_.wait(next, background_.stop_token());
     if (woken == Woken::cancelled) break;
     if (woken == Woken::signalled) continue;
-    last = runtime_.now();
+    last_ping_ = runtime_.now();
     if (subscription_.listening()) {
       const Deadline limit = request_deadline().sooner(runtime_.now() + kAnswerWithin);
       static_cast<void>(co_await subscription_.ping(limit));  // wakes all if it is dead

@@ -17,6 +17,7 @@ struct Invocation {
   Script* script;
   const Keys* keys;
   std::vector<std::string> arguments;
+  std::size_t key_count = SIZE_MAX;  // the first so many of the keys
 
   // As EVALSHA, or with the whole text.
   std::string command(bool whole) const;
@@ -84,6 +85,7 @@ class Node {
   std::unordered_map<ClaimId, Waiter*> waiters_;
   bool pinging_ = false;
   Duration pause_{};
+  BootTime last_ping_{};
   Event hurry_;  // somebody came who wants to be pinged for more often
   TaskGroup background_;
 };

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <map>
+#include <unordered_set>
 
 #include "engines/redis/lock_view.h"
-#include "engines/redis/servers.h"
-#include "engines/redis/settings.h"
+#include "engines/redis/performer.h"
 
 namespace holdfast::internal {
 
@@ -16,9 +16,8 @@ using redis::Invocation;
 using redis::Keys;
 using redis::Node;
 using redis::Reply;
-using redis::Route;
 using redis::Script;
-using redis::Servers;
+using Performed = redis::Performer::Performed;
 
 const char* letter_of(Mode mode) {
   return mode == Mode::exclusive ? "x" : mode == Mode::shared ? "s" : "p";
@@ -32,54 +31,46 @@ Failure cancelled() { return Failure(Code::cancelled, "cancelled by the caller")
 
 class RedisEngine final : public Engine {
  public:
-  RedisEngine(redis::Settings settings, Runtime& runtime, const ClientOptions& options);
+  RedisEngine(const redis::Settings& settings, Runtime& runtime, const ClientOptions& options);
 
   const Guarantees& guarantees() const override { return guarantees_; }
   Task<Result<Grant>> acquire(const Claim& claim, const Wait& wait) override;
   Task<std::vector<Result<Grant>>> renew(std::span<const Hold> holds, Deadline deadline) override;
   Task<Result<bool>> release(const Claim& claim, Deadline deadline) override;
-  // Nothing here ends with the process.
-  Task<Result<void>> detach(const Hold&, Deadline) override { co_return Result<void>(); }
+  Task<Result<void>> detach(const Hold& hold, Deadline) override {
+    in_line_.erase(hold.claim.id);
+    co_return Result<void>();  // Nothing here ends with the process.
+  }
   Task<Result<std::vector<LockInfo>>> list(const std::string& prefix, Deadline deadline) override;
   Task<Result<LockInfo>> inspect(const Name& name, Deadline deadline) override;
   Task<Result<void>> evict(const Name& name, Token token, Deadline deadline) override;
   Task<void> close() override;
 
  private:
-  // What the server said, and which one.
-  struct Performed {
-    Answer answer;
-    Node* node = nullptr;
-    bool repeated = false;  // an earlier attempt may have been executed
-  };
   // What the acquire script said.
   struct Asked {
     std::optional<Grant> grant;
     Busy busy;
     bool foreign = false;
     Node* node = nullptr;
+    std::uint64_t generation = 0;  // of the connection that it was asked on
   };
   using Waiter = std::optional<Node::Waiter>;
 
-  Deadline request_deadline(Deadline limit) const {
-    return limit.sooner(runtime().now() + settings_.request_timeout);
-  }
+  const redis::Settings& settings() const { return performer_.settings(); }
+  Deadline request_deadline(Deadline limit) const { return performer_.request_deadline(limit); }
   // A question that is asked shortly before the wait is over, or by one who does not wait at all,
   // should still be answered.
   Deadline answer_deadline(const Wait& wait) const {
     constexpr Duration kGrace = std::chrono::milliseconds(250);
     return request_deadline(wait.deadline.later(runtime().now() + kGrace));
   }
-  Keys keys_of(const Name& name) const { return Keys(settings_.prefix + name.bytes()); }
+  Keys keys_of(const Name& name) const { return Keys(settings().prefix + name.bytes()); }
   static std::string queue_tail(const Claim& claim, const Node& node);
 
-  // Runs a script at the server that answers for `keys`, again where that can help: every one of
-  // ours may be repeated. `invocation_for(node)` is called right before each attempt; with `hear`
-  // the node is listened to by then.
-  template <class F>
-  Task<Result<Performed>> perform(const Keys& keys, F invocation_for, bool hear, Deadline deadline,
-                                  std::stop_token stop = {});
-
+  // Takes the lock if it is free: most are. Nothing if more has to be asked.
+  Task<std::optional<Result<Asked>>> take(const Claim& claim, const Keys& keys, Deadline deadline,
+                                          std::stop_token stop);
   // With a waiter the claim is queued, and the waiter stands at the node that has it.
   Task<Result<Asked>> ask(const Claim& claim, const Keys& keys, Waiter* waiter, Deadline deadline,
                           std::stop_token stop);
@@ -87,116 +78,72 @@ class RedisEngine final : public Engine {
   Task<Result<Grant>> wait_in_line(const Claim& claim, const Keys& keys, const Wait& wait);
   // Ends what the claim has, and says why.
   Task<Result<Grant>> leave(const Claim& claim, Failure why);
-  // Whether the replicas have it that must.
-  Task<Result<void>> replicated(Node& node, Deadline deadline);
-  Task<Result<Grant>> granted(const Claim& claim, Grant grant, Node& node);
+  Task<Result<Grant>> granted(const Claim& claim, const Asked& asked);
+  // A hold that is being renewed, and where to say how it went.
+  struct Renewing {
+    const Hold* hold;
+    Result<Grant>* outcome;
+  };
+  Invocation renewal_of(const Hold& hold, const Keys& keys);
   Task<Result<Grant>> renew_one(const Hold& hold, Deadline deadline);
+  Task<void> renew_alone(const Hold& hold, Deadline deadline, Result<Grant>& outcome);
+  Task<void> renew_at(Node& node, std::vector<Renewing> batch, Deadline deadline);
   Result<Grant> renewal(const Hold& hold, const Result<Answer>& answer) const;
   void check_memory(const std::string& info);
 
-  redis::Settings settings_;
   Guarantees guarantees_;
   std::shared_ptr<Observer> observer_;
   bool warned_ = false;
+  Script take_{redis::take_source(), {}};
   Script acquire_{redis::acquire_source(), {}};
   Script release_{redis::release_source(), {}};
   Script renew_{redis::renew_source(), {}};
   Script evict_{redis::evict_source(), {}};
   Script inspect_{redis::inspect_source(), {}};
-  std::unique_ptr<Servers> servers_;
+  redis::Performer performer_;
+  std::unordered_set<ClaimId> in_line_;  // claims that a server may have in its queue
 };
 
-RedisEngine::RedisEngine(redis::Settings settings, Runtime& runtime, const ClientOptions& options)
-    : Engine(runtime), settings_(std::move(settings)), observer_(options.observer) {
-  redis::ServersSettings servers{
-      .connection = settings_.connection,
-      .request_timeout = settings_.request_timeout,
-      .on_info = [this](const std::string& info) { check_memory(info); }};
-  switch (settings_.layout) {
-    case redis::Layout::single:
-      guarantees_ = redis_guarantees();
-      servers_ = redis::single_server(runtime, servers, settings_.endpoints.front());
-      break;
-    case redis::Layout::sentinel:
-      guarantees_ = redis_sentinel_guarantees();
-      servers_ = redis::sentinel_servers(runtime, servers, settings_.endpoints,
-                                         settings_.sentinel_login, settings_.master);
-      break;
-    case redis::Layout::cluster:
-      guarantees_ = redis_cluster_guarantees();
-      servers_ = redis::cluster_servers(runtime, servers, settings_.endpoints);
-      break;
+Guarantees guarantees_of(redis::Layout layout) {
+  switch (layout) {
+    case redis::Layout::single: return redis_guarantees();
+    case redis::Layout::sentinel: return redis_sentinel_guarantees();
+    case redis::Layout::cluster: return redis_cluster_guarantees();
   }
+  return {};
 }
+
+RedisEngine::RedisEngine(const redis::Settings& settings, Runtime& runtime,
+                         const ClientOptions& options)
+    : Engine(runtime),
+      guarantees_(guarantees_of(settings.layout)),
+      observer_(options.observer),
+      performer_(runtime, settings, [this](const std::string& info) { check_memory(info); }) {}
 
 // ---- Asking ------------------------------------------------------------------------------------
-
-template <class F>
-Task<Result<RedisEngine::Performed>> RedisEngine::perform(const Keys& keys, F invocation_for,
-                                                          bool hear, Deadline deadline,
-                                                          std::stop_token stop) {
-  constexpr Duration kShortest = std::chrono::milliseconds(5);
-  constexpr Duration kLongest = std::chrono::milliseconds(200);
-  const std::uint16_t slot =
-      settings_.layout == redis::Layout::cluster ? redis::slot_of(keys.all.front()) : 0;
-  Route route;
-  bool repeated = false;
-  for (Duration pause = kShortest;; pause = std::min(pause * 2, kLongest)) {
-    Failure failure(Code::unreachable, {});
-    auto advice = Servers::Advice::soon;
-    if (!route.node) route.node = servers_->known(slot);
-    if (!route.node) {
-      Result<Route> found = co_await servers_->find(slot, deadline);
-      if (found) {
-        route = *found;
-      } else {
-        failure = found.failure();
-      }
-    }
-    if (route.node) {
-      Node& node = *route.node;
-      Result<void> ready;
-      if (hear) ready = co_await node.listen(deadline, stop);
-      Result<Answer> answer(Failure(Code::unreachable, {}));
-      if (ready) {
-        answer = co_await node.run(invocation_for(node), route.asking, deadline, stop);
-      } else {
-        answer = ready.failure();
-      }
-      if (answer && !answer->reply.is_error()) {
-        co_return Performed{std::move(*answer), &node, repeated};
-      }
-      if (answer) {
-        failure = redis::failure_of(answer->reply, node.endpoint());
-        advice = co_await servers_->after_error(answer->reply, route, deadline);
-      } else {
-        failure = answer.failure();
-        servers_->suspect(node);
-        route = Route{};
-      }
-    }
-    if (failure.code() == Code::unknown) {
-      repeated = true;
-    } else if (failure.code() != Code::unreachable ||
-               (advice == Servers::Advice::soon && !route.node && !servers_->fails_over())) {
-      advice = Servers::Advice::give_up;
-    }
-    const BootTime now = runtime().now();
-    const BootTime again = now + runtime().jitter(pause, 0.5);
-    if (advice == Servers::Advice::give_up || deadline.passed(now) || stop.stop_requested() ||
-        (!deadline.is_never() && again >= deadline.moment())) {
-      if (!repeated || failure.code() == Code::unknown) co_return failure;
-      co_return Failure(Code::unknown, failure.message());
-    }
-    if (advice == Servers::Advice::soon) {
-      static_cast<void>(co_await sleep_until(runtime(), again, stop));
-    }
-  }
-}
 
 std::string RedisEngine::queue_tail(const Claim& claim, const Node& node) {
   return std::string(letter_of(claim.mode)) + ' ' + std::to_string(claim.permits) + ' ' +
          std::to_string(milliseconds_of(claim.ttl)) + ' ' + node.channel() + ' ' + claim.label;
+}
+
+Task<std::optional<Result<RedisEngine::Asked>>> RedisEngine::take(const Claim& claim,
+                                                                  const Keys& keys,
+                                                                  Deadline deadline,
+                                                                  std::stop_token stop) {
+  const auto invocation_for = [&](Node&) {
+    return Invocation{
+        &take_,
+        &keys,
+        {claim.id.hex() + ' ' + claim.label, std::to_string(milliseconds_of(claim.ttl))},
+        3};
+  };
+  const Result<Performed> performed = co_await performer_.perform(keys, std::cref(invocation_for),
+                                                                  false, deadline, std::move(stop));
+  if (!performed) co_return Result<Asked>(performed.failure());
+  const Reply& reply = performed->answer.reply;
+  if (reply.kind == Reply::Kind::integer && reply.number == 0) co_return std::nullopt;
+  co_return read_answer(claim, *performed);
 }
 
 Task<Result<RedisEngine::Asked>> RedisEngine::ask(const Claim& claim, const Keys& keys,
@@ -206,6 +153,7 @@ Task<Result<RedisEngine::Asked>> RedisEngine::ask(const Claim& claim, const Keys
     // Before the request leaves: the push can be faster than the reply.
     if (waiter && (!*waiter || &(*waiter)->node() != &node)) {
       waiter->emplace(node, claim, keys.all.front());
+      in_line_.insert(claim.id);
     }
     return Invocation{&acquire_,
                       &keys,
@@ -213,8 +161,8 @@ Task<Result<RedisEngine::Asked>> RedisEngine::ask(const Claim& claim, const Keys
                        std::to_string(milliseconds_of(claim.ttl)), letter_of(claim.mode),
                        std::to_string(claim.permits), waiter ? "1" : "0", queue_tail(claim, node)}};
   };
-  const Result<Performed> performed =
-      co_await perform(keys, invocation_for, waiter != nullptr, deadline, std::move(stop));
+  const Result<Performed> performed = co_await performer_.perform(
+      keys, std::cref(invocation_for), waiter != nullptr, deadline, std::move(stop));
   if (!performed) co_return performed.failure();
   co_return read_answer(claim, *performed);
 }
@@ -222,7 +170,7 @@ Task<Result<RedisEngine::Asked>> RedisEngine::ask(const Claim& claim, const Keys
 Result<RedisEngine::Asked> RedisEngine::read_answer(const Claim& claim,
                                                     const Performed& performed) const {
   const Reply& reply = performed.answer.reply;
-  Asked asked{.node = performed.node};
+  Asked asked{.node = performed.node, .generation = performed.answer.generation};
   if (reply.kind == Reply::Kind::integer && reply.number > 0) {
     const Token token(static_cast<std::uint64_t>(reply.number));
     asked.grant = Grant{token, performed.answer.sent_at, claim.ttl};
@@ -262,14 +210,18 @@ Task<Result<Grant>> RedisEngine::acquire(const Claim& claim, const Wait& wait) {
   }
   // Who hears already asks once, and stands in the line if need be. Who does not, tries first:
   // most locks are free.
-  Node* known = servers_->known(
-      settings_.layout == redis::Layout::cluster ? redis::slot_of(keys.all.front()) : 0);
+  Node* known = performer_.known(keys);
   if (!wait.queue || !known || !known->listening()) {
     if (wait.stop.stop_requested()) co_return cancelled();
-    Result<Asked> asked = co_await ask(claim, keys, nullptr, answer_deadline(wait), wait.stop);
+    std::optional<Result<Asked>> taken;
+    if (claim.mode == Mode::exclusive && claim.ttl <= redis::kLongestTaken) {
+      taken = co_await take(claim, keys, answer_deadline(wait), wait.stop);
+    }
+    if (!taken) taken = co_await ask(claim, keys, nullptr, answer_deadline(wait), wait.stop);
+    Result<Asked>& asked = *taken;
     if (!asked && wait.stop.stop_requested()) co_return co_await leave(claim, cancelled());
     if (!asked) co_return asked.failure();
-    if (asked->grant) co_return co_await granted(claim, *asked->grant, *asked->node);
+    if (asked->grant) co_return co_await granted(claim, *asked);
     if (!wait.queue) co_return Failure::busy(std::move(asked->busy));
   }
   co_return co_await wait_in_line(claim, keys, wait);
@@ -295,7 +247,7 @@ Task<Result<Grant>> RedisEngine::wait_in_line(const Claim& claim, const Keys& ke
     if (asked) {
       in_line = true;
       last_answer = now;
-      if (asked->grant) co_return co_await granted(claim, *asked->grant, *asked->node);
+      if (asked->grant) co_return co_await granted(claim, *asked);
       busy = std::move(asked->busy);
       if (busy.expires_in) {
         // The head first, or all would ask at the same moment.
@@ -322,7 +274,7 @@ Task<Result<Grant>> RedisEngine::wait_in_line(const Claim& claim, const Keys& ke
       const Grant grant = *std::exchange(self->grant, std::nullopt);
       // One that is half over, or that the replicas must have: ask again, which renews it.
       const bool fresh = runtime().now() < grant.counted_from + grant.ttl / 2;
-      if (fresh && settings_.wait_replicas == 0) co_return grant;
+      if (fresh && settings().wait_replicas == 0) co_return grant;
     } else if (woken == Woken::cancelled) {
       co_return co_await leave(claim, cancelled());
     } else if (wait.deadline.passed(runtime().now())) {
@@ -332,7 +284,9 @@ Task<Result<Grant>> RedisEngine::wait_in_line(const Claim& claim, const Keys& ke
 }
 
 Task<Result<Grant>> RedisEngine::leave(const Claim& claim, Failure why) {
-  const Result<bool> left = co_await release(claim, request_deadline(Deadline::never()));
+  // Whoever gave up waiting should not wait much longer; what is unknown is ended in the background.
+  constexpr Duration kLongest = std::chrono::seconds(1);
+  const Result<bool> left = co_await release(claim, Deadline::at(runtime().now() + kLongest));
   if (!left) {
     co_return Failure(Code::unknown,
                       why.message() + "; and the claim could not be taken back: " + left.message());
@@ -342,26 +296,12 @@ Task<Result<Grant>> RedisEngine::leave(const Claim& claim, Failure why) {
   co_return why;
 }
 
-Task<Result<void>> RedisEngine::replicated(Node& node, Deadline deadline) {
-  if (settings_.wait_replicas == 0) co_return Result<void>();
-  const auto patience = std::min<Duration>(settings_.request_timeout / 2, std::chrono::seconds(1));
-  const std::string count = std::to_string(settings_.wait_replicas);
-  const std::string milliseconds = std::to_string(milliseconds_of(patience));
-  std::string command = redis::encode({"WAIT", count, milliseconds});
-  const Result<Answer> answer = co_await node.connection().call(std::move(command), deadline);
-  if (!answer) co_return answer.failure();
-  if (answer->reply.is_error()) co_return redis::failure_of(answer->reply, node.endpoint());
-  if (answer->reply.as_number() >= settings_.wait_replicas) co_return Result<void>();
-  co_return Failure(Code::unreachable, "Redis at " + node.endpoint().display() + ": only " +
-                                           std::to_string(answer->reply.as_number()) + " of " +
-                                           count + " replicas (wait_replicas) confirmed it");
-}
-
-Task<Result<Grant>> RedisEngine::granted(const Claim& claim, Grant grant, Node& node) {
-  if (settings_.wait_replicas == 0) co_return grant;
+Task<Result<Grant>> RedisEngine::granted(const Claim& claim, const Asked& asked) {
+  if (settings().wait_replicas == 0) co_return *asked.grant;
   const Deadline deadline = request_deadline(Deadline::never());
-  const Result<void> confirmed = co_await replicated(node, deadline);
-  if (confirmed) co_return grant;
+  const Result<void> confirmed =
+      co_await performer_.replicated(*asked.node, asked.generation, deadline);
+  if (confirmed) co_return *asked.grant;
   co_return co_await leave(claim, confirmed.failure());
 }
 
@@ -375,17 +315,47 @@ Result<Grant> RedisEngine::renewal(const Hold& hold, const Result<Answer>& answe
                                      "released, or was taken away");
 }
 
+Invocation RedisEngine::renewal_of(const Hold& hold, const Keys& keys) {
+  return {&renew_, &keys, {hold.claim.id.hex(), std::to_string(milliseconds_of(hold.claim.ttl))}};
+}
+
 Task<Result<Grant>> RedisEngine::renew_one(const Hold& hold, Deadline deadline) {
   const Keys keys = keys_of(hold.claim.name);
-  const auto invocation_for = [&](Node&) {
-    return Invocation{
-        &renew_, &keys, {hold.claim.id.hex(), std::to_string(milliseconds_of(hold.claim.ttl))}};
-  };
-  Result<Performed> performed = co_await perform(keys, invocation_for, false, deadline);
+  const auto invocation_for = [&](Node&) { return renewal_of(hold, keys); };
+  Result<Performed> performed =
+      co_await performer_.perform(keys, std::cref(invocation_for), false, deadline);
   if (!performed) co_return performed.failure();
-  const Result<void> confirmed = co_await replicated(*performed->node, deadline);
+  const Result<void> confirmed =
+      co_await performer_.replicated(*performed->node, performed->answer.generation, deadline);
   if (!confirmed) co_return confirmed.failure();
   co_return renewal(hold, performed->answer);
+}
+
+Task<void> RedisEngine::renew_alone(const Hold& hold, Deadline deadline, Result<Grant>& outcome) {
+  outcome = co_await renew_one(hold, deadline);
+}
+
+Task<void> RedisEngine::renew_at(Node& node, std::vector<Renewing> batch, Deadline deadline) {
+  std::vector<Keys> keys;
+  std::vector<Invocation> invocations;
+  keys.reserve(batch.size());
+  invocations.reserve(batch.size());
+  for (const Renewing& each : batch) {
+    keys.push_back(keys_of(each.hold->claim.name));
+    invocations.push_back(renewal_of(*each.hold, keys.back()));
+  }
+  const std::vector<Result<Answer>> answers = co_await node.run_all(invocations, deadline);
+  const std::uint64_t generation = answers.back() ? answers.back()->generation : 0;
+  const Result<void> confirmed = co_await performer_.replicated(node, generation, deadline);
+  TaskGroup again(runtime());
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    if (answers[i] && answers[i]->reply.is_error()) {  // moved, perhaps
+      again.spawn(renew_alone(*batch[i].hold, deadline, *batch[i].outcome));
+    } else {
+      *batch[i].outcome = confirmed ? renewal(*batch[i].hold, answers[i]) : confirmed.failure();
+    }
+  }
+  static_cast<void>(co_await again.join(Deadline::never()));
 }
 
 Task<std::vector<Result<Grant>>> RedisEngine::renew(std::span<const Hold> holds,
@@ -396,50 +366,35 @@ Task<std::vector<Result<Grant>>> RedisEngine::renew(std::span<const Hold> holds,
     outcomes.push_back(co_await renew_one(holds.front(), limit));
     co_return outcomes;
   }
-  std::vector<Keys> keys;
-  keys.reserve(holds.size());
-  std::map<Node*, std::vector<std::size_t>> batches;
+  outcomes.assign(holds.size(), Failure(Code::unreachable, "not asked"));
+  std::map<Node*, std::vector<Renewing>> batches;
+  TaskGroup group(runtime());
   for (std::size_t i = 0; i < holds.size(); ++i) {
-    keys.push_back(keys_of(holds[i].claim.name));
-    const std::uint16_t slot =
-        settings_.layout == redis::Layout::cluster ? redis::slot_of(keys.back().all.front()) : 0;
-    batches[servers_->known(slot)].push_back(i);
-    outcomes.emplace_back(Failure(Code::unreachable, {}));
-  }
-  std::vector<std::size_t> alone = std::move(batches[nullptr]);  // nobody knows where they are
-  batches.erase(nullptr);
-  for (auto& [node, batch] : batches) {
-    std::vector<Invocation> invocations;
-    invocations.reserve(batch.size());
-    for (const std::size_t i : batch) {
-      invocations.push_back(
-          {&renew_,
-           &keys[i],
-           {holds[i].claim.id.hex(), std::to_string(milliseconds_of(holds[i].claim.ttl))}});
-    }
-    const std::vector<Result<Answer>> answers = co_await node->run_all(invocations, limit);
-    const Result<void> confirmed = co_await replicated(*node, limit);
-    for (std::size_t place = 0; place < batch.size(); ++place) {
-      const std::size_t i = batch[place];
-      if (answers[place] && answers[place]->reply.is_error()) {
-        alone.push_back(i);  // moved, perhaps
-      } else {
-        outcomes[i] = confirmed ? renewal(holds[i], answers[place]) : confirmed.failure();
-      }
+    Node* node = performer_.likely(keys_of(holds[i].claim.name));
+    if (node) {
+      batches[node].push_back({&holds[i], &outcomes[i]});
+    } else {  // Nobody knows where it is.
+      group.spawn(renew_alone(holds[i], limit, outcomes[i]));
     }
   }
-  for (const std::size_t i : alone) outcomes[i] = co_await renew_one(holds[i], limit);
+  // All at the same time: a node that hangs must not cost the leases on the others.
+  for (auto& [node, batch] : batches) group.spawn(renew_at(*node, std::move(batch), limit));
+  static_cast<void>(co_await group.join(Deadline::never()));
   co_return outcomes;
 }
 
 Task<Result<bool>> RedisEngine::release(const Claim& claim, Deadline deadline) {
   const Keys keys = keys_of(claim.name);
+  const bool in_line = in_line_.contains(claim.id);
   const auto invocation_for = [&](Node& node) {
-    return Invocation{&release_, &keys, {claim.id.hex(), queue_tail(claim, node)}};
+    Invocation invocation{&release_, &keys, {claim.id.hex()}};
+    if (in_line) invocation.arguments.push_back(queue_tail(claim, node));
+    return invocation;
   };
-  const Result<Performed> performed =
-      co_await perform(keys, invocation_for, false, request_deadline(deadline));
+  const Result<Performed> performed = co_await performer_.perform(
+      keys, std::cref(invocation_for), false, request_deadline(deadline));
   if (!performed) co_return performed.failure();
+  if (in_line) in_line_.erase(claim.id);
   // Nothing there the second time: the first attempt may have ended it.
   co_return performed->answer.reply.as_number() == 1 || performed->repeated;
 }
@@ -449,10 +404,10 @@ Task<Result<bool>> RedisEngine::release(const Claim& claim, Deadline deadline) {
 Task<Result<void>> RedisEngine::evict(const Name& name, Token token, Deadline deadline) {
   const Keys keys = keys_of(name);
   const auto invocation_for = [&](Node&) { return Invocation{&evict_, &keys, {token.str()}}; };
-  const Result<Performed> performed =
-      co_await perform(keys, invocation_for, false, request_deadline(deadline));
+  const Result<Performed> performed = co_await performer_.perform(
+      keys, std::cref(invocation_for), false, request_deadline(deadline));
   if (!performed) co_return performed.failure();
-  if (performed->answer.reply.as_number() == 1) co_return Result<void>();
+  if (performed->answer.reply.as_number() == 1 || performed->repeated) co_return Result<void>();
   co_return Failure(Code::not_held, "'" + name.display() + "' is not held with token " +
                                         token.str() + "; nothing was changed");
 }
@@ -460,8 +415,8 @@ Task<Result<void>> RedisEngine::evict(const Name& name, Token token, Deadline de
 Task<Result<LockInfo>> RedisEngine::inspect(const Name& name, Deadline deadline) {
   const Keys keys = keys_of(name);
   const auto invocation_for = [&](Node&) { return Invocation{&inspect_, &keys, {}}; };
-  const Result<Performed> performed =
-      co_await perform(keys, invocation_for, false, request_deadline(deadline));
+  const Result<Performed> performed = co_await performer_.perform(
+      keys, std::cref(invocation_for), false, request_deadline(deadline));
   if (!performed && performed.code() == Code::unknown) {  // Looking leaves nothing behind.
     co_return Failure(Code::unreachable, performed.message());
   }
@@ -471,9 +426,10 @@ Task<Result<LockInfo>> RedisEngine::inspect(const Name& name, Deadline deadline)
 
 Task<Result<std::vector<LockInfo>>> RedisEngine::list(const std::string& prefix,
                                                       Deadline deadline) {
-  const Result<std::vector<Node*>> nodes = co_await servers_->all(request_deadline(deadline));
+  const Result<std::vector<Node*>> nodes =
+      co_await performer_.servers().all(request_deadline(deadline));
   if (!nodes) co_return nodes.failure();
-  const std::string wanted = settings_.prefix + prefix;
+  const std::string wanted = settings().prefix + prefix;
   std::vector<LockInfo> all;
   for (Node* node : *nodes) {
     std::string cursor = "0";
@@ -489,7 +445,7 @@ Task<Result<std::vector<LockInfo>>> RedisEngine::list(const std::string& prefix,
       for (const Reply& key : answer->reply.at(1).items) {
         const std::optional<std::string> name = redis::name_of_token_key(key.text);
         if (!name || !name->starts_with(wanted)) continue;
-        if (!Name::problem_with(name->substr(settings_.prefix.size()))) keys.emplace_back(*name);
+        if (!Name::problem_with(name->substr(settings().prefix.size()))) keys.emplace_back(*name);
       }
       std::vector<Invocation> looks;
       looks.reserve(keys.size());
@@ -499,7 +455,7 @@ Task<Result<std::vector<LockInfo>>> RedisEngine::list(const std::string& prefix,
       for (std::size_t i = 0; i < keys.size(); ++i) {
         if (!seen[i]) co_return Failure(Code::unreachable, seen[i].message());
         if (seen[i]->reply.is_error()) continue;  // moved away meanwhile, or of another type
-        const Name name(keys[i].all.front().substr(settings_.prefix.size()));
+        const Name name(keys[i].all.front().substr(settings().prefix.size()));
         LockInfo info = redis::lock_info(name, seen[i]->reply);
         if (!info.holders.empty() || !info.waiters.empty()) all.push_back(std::move(info));
       }
@@ -513,24 +469,18 @@ Task<Result<std::vector<LockInfo>>> RedisEngine::list(const std::string& prefix,
 }
 
 Task<void> RedisEngine::close() {
-  servers_->stop();
+  performer_.servers().stop();
   co_return;
 }
 
 // A server that may throw the lock away to save memory: that must be said.
 void RedisEngine::check_memory(const std::string& info) {
-  const auto value_of = [&](const std::string& field) {
-    const std::size_t place = info.find("\n" + field + ":");
-    if (place == std::string::npos) return std::string();
-    const std::size_t begin = place + field.size() + 2;
-    return info.substr(begin, info.find('\r', begin) - begin);
-  };
-  const std::string policy = value_of("maxmemory_policy");
-  if (warned_ || policy.empty() || policy == "noeviction" || value_of("maxmemory") == "0") return;
+  const std::optional<std::string> policy = redis::evicting_policy(info);
+  if (warned_ || !policy) return;
   warned_ = true;
   if (!observer_) return;
   observer_->on_warning("this Redis may evict locks when its memory is full (maxmemory-policy " +
-                        policy + "): two clients could then hold the same one. Set noeviction, " +
+                        *policy + "): two clients could then hold the same one. Set noeviction, " +
                         "or use a server of its own for locks");
 }
 
@@ -573,10 +523,9 @@ Guarantees redis_cluster_guarantees() {
 
 Result<std::unique_ptr<Engine>> open_redis_engine(const Url& url, Runtime& runtime,
                                                   const ClientOptions& options) {
-  Result<redis::Settings> settings = redis::settings_from(url, options);
+  const Result<redis::Settings> settings = redis::settings_from(url, options);
   if (!settings) return settings.failure();
-  return std::unique_ptr<Engine>(
-      std::make_unique<RedisEngine>(std::move(settings).value(), runtime, options));
+  return std::unique_ptr<Engine>(std::make_unique<RedisEngine>(*settings, runtime, options));
 }
 
 }  // namespace holdfast::internal

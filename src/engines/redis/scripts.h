@@ -5,9 +5,11 @@
 //            else has will do, so this is just what `SET NAME value NX PX ttl` makes, and every
 //            other client's lock on this key excludes ours. Shared holders: "holdfast:shared",
 //            permits: "holdfast:permits N", until the last of them ends.
-//   token    the last token, an integer. Gone a day after it was first drawn, at the earliest;
-//            then the server's clock in microseconds seeds it again, which is beyond any token
-//            that counting has reached since.
+//   token    the last token, an integer: one more than the last, or the server's clock in
+//            microseconds if that is more than a millisecond ahead of it. So a counter that was
+//            lost, or restored from older data, goes on above all that it has given before, unless
+//            the clock was set back. (The millisecond: a busy lock should only count. No server
+//            comes back in less.) It is kept for a day.
 //   queue    sorted set of waiting claims by the microsecond in which they came:
 //            "CLAIM MODE PERMITS TTL_MS CHANNEL LABEL"
 //   holders  sorted set of shared or permit claims, by their expiry in the server's milliseconds
@@ -16,6 +18,7 @@
 // The word decides: without it nobody holds, whatever the other keys say.
 #pragma once
 
+#include <chrono>
 #include <string>
 
 namespace holdfast::internal::redis {
@@ -28,11 +31,18 @@ struct Script {
 
 // All take KEYS: word token queue holders holds.
 
+// Takes the lock if it is free and nobody waits: exclusive, with a ttl up to kLongestTaken.
+// KEYS: word token queue.  ARGV: "CLAIM LABEL" ttl_ms
+// The token; or what acquire says if a client of ours holds it; or 0: ask acquire.
+const std::string& take_source();
+// The token key is not made to outlive a longer one.
+inline constexpr std::chrono::minutes kLongestTaken{10};
+
 // ARGV: "CLAIM LABEL" ttl_ms mode(x|s|p) permits queue(0|1) "MODE PERMITS TTL_MS CHANNEL LABEL"
 // The token; or {0, holder_token, holder's word, pttl_ms, rank, foreign} if it is busy;
 // or {2, permits} if the semaphore has another number of permits.
 const std::string& acquire_source();
-// ARGV: claim "MODE PERMITS TTL_MS CHANNEL LABEL".  1 if it held, 0 if it waited or was not there.
+// ARGV: claim, and if it may be waiting "MODE PERMITS TTL_MS CHANNEL LABEL".  1 if it held, 0 if it waited or was not there.
 const std::string& release_source();
 // ARGV: claim ttl_ms.  1 or 0.
 const std::string& renew_source();

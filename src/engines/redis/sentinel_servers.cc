@@ -21,12 +21,15 @@ class Sentinels {
   }
 
   std::function<void()> on_switched;
+  std::function<void(const Endpoint&)> on_located;  // where it is, said unasked
 
   Task<Result<Endpoint>> locate(Deadline deadline);
   void stop() { background_.stop(); }
 
  private:
+  void listen_at(std::size_t index);
   Task<void> listen(std::size_t index);
+  Task<void> listen_to(std::size_t index);
 
   Runtime& runtime_;
   std::vector<Endpoint> endpoints_;
@@ -35,7 +38,7 @@ class Sentinels {
   std::vector<std::unique_ptr<Connection>> asked_;
   std::size_t good_ = 0;  // who answered last
   std::unique_ptr<Connection> heard_;
-  bool connecting_ = false;
+  bool listening_ = false;
   TaskGroup background_;
 };
 
@@ -59,10 +62,7 @@ Task<Result<Endpoint>> Sentinels::locate(Deadline deadline) {
       continue;
     }
     good_ = index;
-    if (!connecting_ && !(heard_ && heard_->connected())) {
-      connecting_ = true;
-      background_.spawn(listen(index));
-    }
+    if (!listening_) listen_at(index);
     Endpoint master;
     master.host = reply.at(0).text;
     master.port = static_cast<std::uint16_t>(reply.at(1).as_number());
@@ -71,7 +71,35 @@ Task<Result<Endpoint>> Sentinels::locate(Deadline deadline) {
   co_return Failure(Code::unreachable, "no sentinel could say where the master is: " + why);
 }
 
+void Sentinels::listen_at(std::size_t index) {
+  listening_ = true;
+  background_.spawn(listen(index));
+}
+
 Task<void> Sentinels::listen(std::size_t index) {
+  constexpr Duration kPause = std::chrono::seconds(1);
+  constexpr Duration kPing = std::chrono::seconds(5);
+  const std::stop_token stop = background_.stop_token();
+  for (;; ++index) {
+    co_await listen_to(index % endpoints_.size());
+    // What was said before went unheard.
+    const Deadline soon = Deadline::at(runtime_.now() + settings_.connect_timeout);
+    const Result<Endpoint> master = co_await locate(soon);
+    if (master && on_located) on_located(*master);
+    while (heard_->connected()) {
+      const BootTime next = runtime_.now() + kPing;
+      if (co_await sleep_until(runtime_, next, stop) == Woken::cancelled) co_return;
+      std::string ping = encode({"PING"});
+      const Deadline limit = Deadline::at(runtime_.now() + settings_.connect_timeout);
+      const Result<Answer> answer = co_await heard_->call(std::move(ping), limit);
+      if (!answer) heard_->drop("no answer to a ping");
+    }
+    const BootTime next = runtime_.now() + runtime_.jitter(kPause);
+    if (co_await sleep_until(runtime_, next, stop) == Woken::cancelled) co_return;
+  }
+}
+
+Task<void> Sentinels::listen_to(std::size_t index) {
   heard_ = std::make_unique<Connection>(runtime_, settings_, always_at(endpoints_[index]));
   heard_->on_push = [this](const Reply& reply) {
     // "mymaster OLD-HOST OLD-PORT NEW-HOST NEW-PORT"
@@ -79,8 +107,8 @@ Task<void> Sentinels::listen(std::size_t index) {
   };
   const Deadline limit = Deadline::at(runtime_.now() + settings_.connect_timeout);
   std::string command = encode({"SUBSCRIBE", "+switch-master"});
-  static_cast<void>(co_await heard_->call(std::move(command), limit));
-  connecting_ = false;
+  const Result<Answer> answer = co_await heard_->call(std::move(command), limit);
+  if (!answer) heard_->drop("no answer to the subscription");
 }
 
 class SentinelServers final : public Servers {
@@ -94,13 +122,19 @@ class SentinelServers final : public Servers {
       co_return co_await sentinels_.locate(deadline);
     });
     sentinels_.on_switched = [this] { node_->drop("the sentinels named another master"); };
+    sentinels_.on_located = [this](const Endpoint& place) {
+      const bool moved = node_->connection().connected() && node_->endpoint() != place;
+      if (moved) node_->drop("the sentinels name another master");
+    };
   }
 
   bool fails_over() const override { return true; }
   Node* known(std::uint16_t) override { return node_.get(); }
   Task<Result<Route>> find(std::uint16_t, Deadline) override { co_return Route{node_.get()}; }
   Task<Advice> after_error(const Reply& error, Route& route, Deadline) override {
-    if (error.is_error("READONLY") || error.is_error("MASTERDOWN")) {
+    // Redis before 7.0 puts its own words around what a script ran into.
+    if (error.is_error("READONLY") || error.is_error("MASTERDOWN") ||
+        error.text.find("-READONLY ") != std::string::npos) {
       route.node->drop("it is not the master any more");
       co_return Advice::soon;
     }

@@ -22,6 +22,8 @@ class Servers {
   virtual bool fails_over() const = 0;
   // The node for a slot, if it is known without asking anybody.
   virtual Node* known(std::uint16_t slot) = 0;
+  // The same, also if that may have changed.
+  virtual Node* likely(std::uint16_t slot) { return known(slot); }
   // The same, asking if need be. REQUIRES: the deadline is not far away.
   virtual Task<Result<Route>> find(std::uint16_t slot, Deadline deadline) = 0;
 

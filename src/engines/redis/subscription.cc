@@ -32,7 +32,8 @@ std::optional<PushedGrant> parse_pushed_grant(std::string_view text, BootTime pr
 Subscription::Subscription(Runtime& runtime, const ConnectionSettings& settings,
                            Connection::Locate where)
     : channel_("holdfast:" + draw_claim_id(runtime).hex()),
-      connection_(runtime, settings, std::move(where)) {
+      connection_(runtime, settings, std::move(where)),
+      subscribed_(runtime) {
   connection_.on_push = [this](const Reply& reply) { on_push(reply); };
   connection_.on_lost = [this] {
     listening_ = false;
@@ -41,17 +42,36 @@ Subscription::Subscription(Runtime& runtime, const ConnectionSettings& settings,
 }
 
 Task<Result<void>> Subscription::listen(Deadline deadline, std::stop_token stop) {
+  while (subscribing_) {
+    // Once is enough, and the server answers CLIENT ID only before the first SUBSCRIBE.
+    const Woken woken = co_await subscribed_.wait(deadline, stop);
+    if (woken != Woken::signalled) {
+      co_return Failure(Code::unreachable, "the subscription was not confirmed in time");
+    }
+  }
   if (listening()) co_return Result<void>();
-  const Result<void> opened = co_await connection_.open(deadline, std::move(stop));
+  subscribing_ = true;
+  subscribed_.reset();
+  Result<void> outcome = co_await subscribe(deadline, std::move(stop));
+  subscribing_ = false;
+  subscribed_.set();
+  co_return outcome;
+}
+
+Task<Result<void>> Subscription::subscribe(Deadline deadline, std::stop_token stop) {
+  const Result<void> opened = co_await connection_.open(deadline, stop);
   if (!opened) co_return opened;
   std::vector<std::string> commands;
   commands.push_back(encode({"CLIENT", "ID"}));
   commands.push_back(encode({"SUBSCRIBE", channel_}));
   commands.push_back(encode({"SUBSCRIBE", kInvalidations}));
   const std::vector<Result<Answer>> answers =
-      co_await connection_.call_all(std::move(commands), deadline);
+      co_await connection_.call_all(std::move(commands), deadline, std::move(stop));
   const Result<Answer>& subscribed = answers[1];
   if (!subscribed) co_return Failure(Code::unreachable, subscribed.message());
+  if (!connection_.connected() || connection_.generation() != subscribed->generation) {
+    co_return Failure(Code::unreachable, "the connection broke again");
+  }
   if (subscribed->reply.is_error()) co_return failure_of(subscribed->reply, endpoint());
   // Without the rights to these two, keys of others are looked at again and again instead.
   const bool can_watch =

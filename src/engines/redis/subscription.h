@@ -42,10 +42,13 @@ class Subscription {
   Task<bool> ping(Deadline deadline);
 
  private:
+  Task<Result<void>> subscribe(Deadline deadline, std::stop_token stop);
   void on_push(const Reply& reply);
 
   std::string channel_;
   Connection connection_;
+  bool subscribing_ = false;
+  Event subscribed_;
   bool listening_ = false;
   std::int64_t client_id_ = 0;
   BootTime proven_at_{};  // what arrives now was made after this

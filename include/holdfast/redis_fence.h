@@ -1,0 +1,77 @@
+// RedisFence: data in Redis that only a current token can read or change. The check stands beside
+// the data, in the same hash slot, and one script does both: no other client comes in between.
+//
+//   auto fence = holdfast::RedisFence::open("redis://127.0.0.1:6379").value();
+//   auto sum = fence.get("ledger", lease->token());              // raises the mark
+//   if (!sum) return sum.failure();                              // stale_token: stop
+//   auto written = fence.set("ledger", lease->token(), "11");
+//
+// The data is the plain key: any client may read it as it likes, none must write it without the
+// fence. The mark, the highest token seen, is a key of its own without a time limit: see
+// docs/FENCING.md for its name, and for the same check from other clients and languages.
+//
+// What it cannot promise: more than the server keeps. A mark that the server loses (a restart
+// without its data, a failover before the replica had it, eviction) is lower afterwards, and so
+// may the data be older. With wait_replicas=N in the URL a call succeeds only when N replicas have
+// what it did.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "holdfast/ids.h"
+#include "holdfast/options.h"
+#include "holdfast/result.h"
+
+namespace holdfast {
+
+// Thread safety: all of it. It does not survive fork(): the child gets Code::forked from every call
+// and must open its own.
+//
+// Every call ends within ClientOptions::request_timeout, a failover included. What they have in
+// common, beside unreachable and what the URL may be blamed for:
+//
+//   stale_token       somebody newer has been here; both tokens are in the message, nothing changed
+//   invalid_argument  the token is 0, the key is not 1 to 16384 bytes, or has a name that Holdfast
+//                     keeps for itself; or the key is the name of a lock in the same database,
+//                     which would destroy the lock: give one of them another name or prefix
+//   misconfigured     data or mark is something else than a string, or no mark; nothing changed
+//   unknown           sent, not answered: it may have been done, or may be done yet, even after your
+//                     next call with the same token. A newer token shuts it out.
+class RedisFence {
+ public:
+  // The URLs of the Redis engine: one server, sentinels, a cluster, TLS, prefix=. Nothing is sent
+  // yet.
+  static Result<RedisFence> open(std::string_view url, ClientOptions options = {});
+
+  RedisFence(RedisFence&&) noexcept;
+  RedisFence& operator=(RedisFence&&) noexcept;
+  ~RedisFence();
+
+  // Replaces the data. It has no time limit afterwards, whatever it had before.
+  Result<void> set(std::string_view key, Token token, std::string_view value);
+  // The data; nothing if the key does not exist. Raises the mark to `token`, as every read must.
+  Result<std::optional<std::string>> get(std::string_view key, Token token);
+  // Deletes the data; the mark stays. Succeeds also if there is none.
+  Result<void> erase(std::string_view key, Token token);
+
+  // The highest token seen; 0 if none. Changes nothing.
+  Result<Token> mark(std::string_view key);
+
+  // The scripts, for a Redis client of your own. KEYS: the data, its mark. They answer
+  // {1, mark} or {1, mark, data} if the token was admitted, {0, mark} if it is stale, and
+  // {-1, reason} if something is wrong; the marks are text.
+  static const std::string& set_script();  // ARGV: token, value; without the value: erase
+  static const std::string& get_script();  // ARGV: token
+  // The key of the mark that belongs to `key` (prefix included).
+  static std::string mark_key(std::string_view key);
+
+ private:
+  struct Impl;
+  explicit RedisFence(std::shared_ptr<Impl> impl);
+  std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace holdfast

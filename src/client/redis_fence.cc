@@ -1,0 +1,305 @@
+#include "holdfast/redis_fence.h"
+
+#include <charconv>
+
+#include "base/real_runtime.h"
+#include "base/text.h"
+#include "base/url.h"
+#include "engines/redis/performer.h"
+
+namespace holdfast {
+
+namespace {
+
+using internal::RealRuntime;
+using internal::run_blocking;
+using internal::Url;
+using internal::redis::Invocation;
+using internal::redis::Keys;
+using internal::redis::Node;
+using internal::redis::Performer;
+using internal::redis::Reply;
+using internal::redis::Script;
+using internal::redis::Settings;
+
+// ---- Scripts -----------------------------------------------------------------------------------
+
+// What comes before a token is checked: nothing is written here. Lua's numbers are doubles, exact
+// up to 2^53 only, so tokens stay text: of two numbers without leading zeros the longer is higher.
+constexpr std::string_view kLook = R"lua(
+local data, mark_key, lock = KEYS[1], KEYS[2], KEYS[3]
+local function number(text)
+  return string.find(text, '^[1-9]%d*$') and
+    (#text < 20 or (#text == 20 and text <= '18446744073709551615'))
+end
+if lock and redis.call('EXISTS', lock) == 1 then return {-1, 'lock'} end
+for _, key in ipairs({data, mark_key}) do
+  local kind = redis.call('TYPE', key).ok
+  if kind ~= 'none' and kind ~= 'string' then return {-1, key .. ' is a ' .. kind} end
+end
+local mark = redis.call('GET', mark_key) or '0'
+if mark ~= '0' and not number(mark) then return {-1, mark_key .. ' is no mark'} end
+)lua";
+
+// Then the token is checked, and becomes the mark.
+constexpr std::string_view kAdmit = R"lua(
+local token = ARGV[1]
+if not token or not number(token) then return {-1, 'the token is no number above 0'} end
+if #token < #mark or (#token == #mark and token < mark) then return {0, mark} end
+if token ~= mark then redis.call('SET', mark_key, token) end
+)lua";
+
+const std::string& mark_script() {
+  static const std::string source = std::string(kLook) + "return {1, mark}\n";
+  return source;
+}
+
+// ---- Reading answers ---------------------------------------------------------------------------
+
+std::optional<Token> token_in(const std::string& text) {
+  std::uint64_t number = 0;
+  const char* end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, number);
+  if (parsed.ec != std::errc() || parsed.ptr != end) return std::nullopt;
+  return Token(number);
+}
+
+std::string quoted(const std::string& key) { return "'" + escaped(key, 100) + "'"; }
+
+Failure unusable(const std::string& key, const std::string& reason) {
+  if (reason == "lock") {
+    return Failure(Code::invalid_argument,
+                   quoted(key) +
+                       " is the name of a lock too, and data there would destroy it: give "
+                       "one of them another name, or another prefix=");
+  }
+  return Failure(Code::misconfigured, "the fence of " + quoted(key) +
+                                          " cannot be used: " + escaped(reason, 200) +
+                                          "; nothing was changed, remove or rename what is there");
+}
+
+// Nothing if the token was admitted.
+std::optional<Failure> refusal(const std::string& key, Token token, const Reply& reply) {
+  const Reply& verdict = reply.at(0);
+  if (verdict.kind == Reply::Kind::integer && verdict.number == 1) return std::nullopt;
+  if (verdict.kind == Reply::Kind::integer && verdict.number == 0) {
+    return Failure(Code::stale_token, "token " + token.str() + " is stale at " + quoted(key) +
+                                          ": a holder with token " + reply.at(1).text +
+                                          " has been there");
+  }
+  const std::string& reason = reply.at(1).text;
+  return unusable(key, reason.empty() ? "its answer makes no sense" : reason);
+}
+
+std::optional<Failure> problem_with(std::string_view key, std::optional<Token> token) {
+  if (const auto problem = Name::problem_with(key)) {
+    return Failure(Code::invalid_argument, "the key of fenced data: " + *problem);
+  }
+  if (token && token->value() == 0) {
+    return Failure(Code::invalid_argument,
+                   "token 0 is no token; the lease's engine must give one (see Guarantees)");
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+// ---- The loop and what is in it ----------------------------------------------------------------
+
+struct RedisFence::Impl {
+  // What is done with the data.
+  struct Request {
+    std::string key;  // prefix included
+    std::optional<Token> token;
+    std::optional<std::string> value;
+  };
+
+  Impl(const Settings& settings, std::shared_ptr<Observer> observer_of_warnings)
+      : observer(std::move(observer_of_warnings)) {
+    const RealRuntime::Inside inside(runtime);
+    performer.emplace(runtime, settings, [this](const std::string& info) { check_memory(info); });
+  }
+
+  static void destroy(Impl* impl);
+  Task<Result<void>> stop();
+  void check_memory(const std::string& info);
+  Task<Result<Performer::Performed>> run(Script& script, const Request& request);
+  Task<Result<void>> change(Request request);
+  Task<Result<std::optional<std::string>>> read(Request request);
+  Task<Result<Token>> look(Request request);
+
+  std::string prefixed(std::string_view key) const {
+    return performer->settings().prefix + std::string(key);
+  }
+
+  RealRuntime runtime;
+  std::shared_ptr<Observer> observer;
+  bool warned = false;
+  Script set{set_script(), {}};
+  Script get{get_script(), {}};
+  Script mark{mark_script(), {}};
+  std::optional<Performer> performer;
+};
+
+// As a client's core ends: see client.cc.
+void RedisFence::Impl::destroy(Impl* impl) {
+  if (impl->runtime.forked()) return;
+  const auto end = [impl] {
+    static_cast<void>(run_blocking(impl->runtime, impl->stop()));
+    {
+      const RealRuntime::Inside inside(impl->runtime);
+      impl->performer.reset();
+    }
+    delete impl;
+  };
+  if (impl->runtime.inside() || impl->runtime.on_own_thread()) {
+    RealRuntime::run_elsewhere(end);
+  } else {
+    end();
+  }
+}
+
+Task<Result<void>> RedisFence::Impl::stop() {
+  performer->servers().stop();
+  co_return Result<void>();
+}
+
+void RedisFence::Impl::check_memory(const std::string& info) {
+  const std::optional<std::string> policy = internal::redis::evicting_policy(info);
+  // A volatile-* policy spares keys without a time limit, and a mark has none.
+  if (warned || !policy || policy->starts_with("volatile-")) return;
+  warned = true;
+  if (!observer) return;
+  observer->on_warning(
+      "this Redis may evict the marks of fences when its memory is full "
+      "(maxmemory-policy " +
+      *policy + "): an old token would then be admitted again. Set noeviction, " +
+      "or use another server for fenced data");
+}
+
+Task<Result<Performer::Performed>> RedisFence::Impl::run(Script& script, const Request& request) {
+  if (internal::redis::looks_like_sibling(request.key)) {
+    co_return Failure(Code::invalid_argument,
+                      "the key " + quoted(request.key) + " is kept for keys of Holdfast's own");
+  }
+  const Keys keys = Keys::of_fenced(request.key);
+  std::vector<std::string> arguments;
+  if (request.token) arguments.push_back(request.token->str());
+  if (request.value) arguments.push_back(*request.value);
+  const auto invocation_for = [&](Node&) { return Invocation{&script, &keys, arguments}; };
+  const Deadline deadline = performer->request_deadline(Deadline::never());
+  Result<Performer::Performed> performed =
+      co_await performer->perform(keys, std::cref(invocation_for), false, deadline);
+  if (!performed || !request.token) co_return performed;
+  // What was refused, the replicas need not have: a refusal is never wrong.
+  if (refusal(request.key, *request.token, performed->answer.reply)) co_return performed;
+  const Result<void> confirmed =
+      co_await performer->replicated(*performed->node, performed->answer.generation, deadline);
+  if (confirmed) co_return performed;
+  co_return Failure(Code::unknown, "done, but perhaps not for good: " + confirmed.message());
+}
+
+Task<Result<void>> RedisFence::Impl::change(Request request) {
+  const Result<Performer::Performed> performed = co_await run(set, request);
+  if (!performed) co_return performed.failure();
+  const auto refused = refusal(request.key, *request.token, performed->answer.reply);
+  if (!refused) co_return Result<void>();
+  // An attempt whose answer was lost may have been done before somebody newer came.
+  if (performed->repeated && refused->code() == Code::stale_token) {
+    co_return Failure(Code::unknown, refused->message() +
+                                         "; an earlier attempt of this call may have been done "
+                                         "before that");
+  }
+  co_return *refused;
+}
+
+Task<Result<std::optional<std::string>>> RedisFence::Impl::read(Request request) {
+  const Result<Performer::Performed> performed = co_await run(get, request);
+  if (!performed) co_return performed.failure();
+  const Reply& reply = performed->answer.reply;
+  if (const auto refused = refusal(request.key, *request.token, reply)) co_return *refused;
+  const Reply& data = reply.at(2);
+  if (data.kind != Reply::Kind::bulk) co_return std::optional<std::string>();
+  co_return std::optional<std::string>(data.text);
+}
+
+Task<Result<Token>> RedisFence::Impl::look(Request request) {
+  const Result<Performer::Performed> performed = co_await run(mark, request);
+  if (!performed && performed.code() == Code::unknown) {  // Looking leaves nothing behind.
+    co_return Failure(Code::unreachable, performed.message());
+  }
+  if (!performed) co_return performed.failure();
+  const Reply& reply = performed->answer.reply;
+  const std::optional<Token> seen = token_in(reply.at(1).text);
+  if (reply.at(0).number != 1 || !seen) co_return unusable(request.key, reply.at(1).text);
+  co_return *seen;
+}
+
+// ---- The blocking calls ------------------------------------------------------------------------
+
+Result<RedisFence> RedisFence::open(std::string_view url, ClientOptions options) {
+  const Result<Url> parsed = Url::parse(url);
+  if (!parsed) return parsed.failure();
+  if (!parsed->scheme.starts_with("redis")) {
+    return Failure(Code::invalid_argument, "fenced data is in Redis; '" + parsed->scheme +
+                                               ":' is something else. Write redis://HOST");
+  }
+  const Result<Settings> settings = internal::redis::settings_from(*parsed, options);
+  if (!settings) return settings.failure();
+  return RedisFence(
+      std::shared_ptr<Impl>(new Impl(*settings, std::move(options.observer)), &Impl::destroy));
+}
+
+RedisFence::RedisFence(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+RedisFence::RedisFence(RedisFence&&) noexcept = default;
+RedisFence& RedisFence::operator=(RedisFence&&) noexcept = default;
+RedisFence::~RedisFence() = default;
+
+Result<void> RedisFence::set(std::string_view key, Token token, std::string_view value) {
+  if (!impl_) return Failure(Code::closed, "this fence was moved from");
+  if (const auto problem = problem_with(key, token)) return *problem;
+  Impl::Request request{impl_->prefixed(key), token, std::string(value)};
+  return run_blocking(impl_->runtime, impl_->change(std::move(request)));
+}
+
+Result<void> RedisFence::erase(std::string_view key, Token token) {
+  if (!impl_) return Failure(Code::closed, "this fence was moved from");
+  if (const auto problem = problem_with(key, token)) return *problem;
+  Impl::Request request{impl_->prefixed(key), token, std::nullopt};
+  return run_blocking(impl_->runtime, impl_->change(std::move(request)));
+}
+
+Result<std::optional<std::string>> RedisFence::get(std::string_view key, Token token) {
+  if (!impl_) return Failure(Code::closed, "this fence was moved from");
+  if (const auto problem = problem_with(key, token)) return *problem;
+  Impl::Request request{impl_->prefixed(key), token, std::nullopt};
+  return run_blocking(impl_->runtime, impl_->read(std::move(request)));
+}
+
+Result<Token> RedisFence::mark(std::string_view key) {
+  if (!impl_) return Failure(Code::closed, "this fence was moved from");
+  if (const auto problem = problem_with(key, std::nullopt)) return *problem;
+  Impl::Request request{impl_->prefixed(key), std::nullopt, std::nullopt};
+  return run_blocking(impl_->runtime, impl_->look(std::move(request)));
+}
+
+const std::string& RedisFence::set_script() {
+  static const std::string source = std::string(kLook).append(kAdmit) + R"lua(
+if ARGV[2] then redis.call('SET', data, ARGV[2]) else redis.call('DEL', data) end
+return {1, token}
+)lua";
+  return source;
+}
+
+const std::string& RedisFence::get_script() {
+  static const std::string source = std::string(kLook).append(kAdmit) + R"lua(
+return {1, token, redis.call('GET', data)}
+)lua";
+  return source;
+}
+
+std::string RedisFence::mark_key(std::string_view key) {
+  return internal::redis::sibling_key(std::string(key), 'f');
+}
+
+}  // namespace holdfast

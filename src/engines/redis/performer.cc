@@ -1,0 +1,123 @@
+#include "engines/redis/performer.h"
+
+#include <algorithm>
+
+namespace holdfast::internal::redis {
+
+Performer::Performer(Runtime& runtime, const Settings& settings,
+                     std::function<void(const std::string&)> on_info)
+    : runtime_(runtime), settings_(settings) {
+  const ServersSettings servers{.connection = settings_.connection,
+                                .request_timeout = settings_.request_timeout,
+                                .on_info = std::move(on_info)};
+  switch (settings_.layout) {
+    case Layout::single:
+      servers_ = single_server(runtime, servers, settings_.endpoints.front());
+      break;
+    case Layout::sentinel:
+      servers_ = sentinel_servers(runtime, servers, settings_.endpoints, settings_.sentinel_login,
+                                  settings_.master);
+      break;
+    case Layout::cluster: servers_ = cluster_servers(runtime, servers, settings_.endpoints); break;
+  }
+}
+
+Task<Result<Performer::Performed>> Performer::perform(const Keys& keys,
+                                                      InvocationFor invocation_for, bool hear,
+                                                      Deadline deadline, std::stop_token stop) {
+  constexpr Duration kShortest = std::chrono::milliseconds(5);
+  constexpr Duration kLongest = std::chrono::milliseconds(200);
+  const std::uint16_t slot = slot_for(keys);
+  constexpr int kMostRedirections = 5;  // two nodes can point at each other for a while
+  Route route;
+  bool repeated = false;
+  int redirections = 0;
+  for (Duration pause = kShortest;; pause = std::min(pause * 2, kLongest)) {
+    Failure failure(Code::unreachable, {});
+    auto advice = Servers::Advice::soon;
+    if (!route.node) route.node = servers_->known(slot);
+    if (!route.node) {
+      Result<Route> found = co_await servers_->find(slot, deadline);
+      if (found) {
+        route = *found;
+      } else {
+        failure = found.failure();
+      }
+    }
+    if (route.node) {
+      Node& node = *route.node;
+      Result<void> ready;
+      if (hear) ready = co_await node.listen(deadline, stop);
+      Result<Answer> answer(Failure(Code::unreachable, {}));
+      if (ready) {
+        answer = co_await node.run(invocation_for(node), route.asking, deadline, stop);
+      } else {
+        answer = ready.failure();
+      }
+      if (answer && !answer->reply.is_error()) {
+        co_return Performed{std::move(*answer), &node, repeated};
+      }
+      if (answer) {
+        failure = failure_of(answer->reply, node.endpoint());
+        advice = co_await servers_->after_error(answer->reply, route, deadline);
+        const bool at_once = advice == Servers::Advice::at_once;
+        if (at_once && ++redirections > kMostRedirections) advice = Servers::Advice::soon;
+      } else {
+        failure = answer.failure();
+        servers_->suspect(node);
+        route = Route{};
+      }
+    }
+    if (failure.code() == Code::unknown) {
+      repeated = true;
+    } else if (failure.code() != Code::unreachable ||
+               (advice == Servers::Advice::soon && !route.node && !servers_->fails_over())) {
+      advice = Servers::Advice::give_up;
+    }
+    const BootTime now = runtime_.now();
+    const BootTime again = now + runtime_.jitter(pause, 0.5);
+    if (advice == Servers::Advice::give_up || deadline.passed(now) || stop.stop_requested() ||
+        (!deadline.is_never() && again >= deadline.moment())) {
+      if (!repeated || failure.code() == Code::unknown) co_return failure;
+      co_return Failure(Code::unknown, failure.message());
+    }
+    if (advice == Servers::Advice::soon) {
+      static_cast<void>(co_await sleep_until(runtime_, again, stop));
+    }
+  }
+}
+
+Task<Result<void>> Performer::replicated(Node& node, std::uint64_t generation, Deadline deadline) {
+  if (settings_.wait_replicas == 0) co_return Result<void>();
+  // On another connection, or with another master, WAIT would know nothing of what was written.
+  if (!node.connection().connected() || node.connection().generation() != generation) {
+    co_return Failure(Code::unreachable, "Redis at " + node.endpoint().display() +
+                                             ": the connection broke before replicas confirmed it");
+  }
+  const auto patience = std::min<Duration>(settings_.request_timeout / 2, std::chrono::seconds(1));
+  const std::string count = std::to_string(settings_.wait_replicas);
+  const std::string milliseconds =
+      std::to_string(std::chrono::ceil<std::chrono::milliseconds>(patience).count());
+  std::string command = encode({"WAIT", count, milliseconds});
+  const Result<Answer> answer = co_await node.connection().call(std::move(command), deadline);
+  if (!answer) co_return answer.failure();
+  if (answer->reply.is_error()) co_return failure_of(answer->reply, node.endpoint());
+  if (answer->reply.as_number() >= settings_.wait_replicas) co_return Result<void>();
+  co_return Failure(Code::unreachable, "Redis at " + node.endpoint().display() + ": only " +
+                                           std::to_string(answer->reply.as_number()) + " of " +
+                                           count + " replicas (wait_replicas) confirmed it");
+}
+
+std::optional<std::string> evicting_policy(const std::string& info) {
+  const auto value_of = [&](const std::string& field) {
+    const std::size_t place = info.find("\n" + field + ":");
+    if (place == std::string::npos) return std::string();
+    const std::size_t begin = place + field.size() + 2;
+    return info.substr(begin, info.find('\r', begin) - begin);
+  };
+  std::string policy = value_of("maxmemory_policy");
+  if (policy.empty() || policy == "noeviction" || value_of("maxmemory") == "0") return std::nullopt;
+  return policy;
+}
+
+}  // namespace holdfast::internal::redis

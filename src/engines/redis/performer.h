@@ -1,0 +1,64 @@
+// Performer: runs a script at the server that answers for its keys, again where that can help,
+// also through a failover. What the engine and the fence have in common. Inside the loop only.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "engines/redis/servers.h"
+#include "engines/redis/settings.h"
+
+namespace holdfast::internal::redis {
+
+class Performer {
+ public:
+  // `on_info`: what INFO memory said when a connection was opened.
+  Performer(Runtime& runtime, const Settings& settings,
+            std::function<void(const std::string&)> on_info);
+
+  // What the server said, and which one.
+  struct Performed {
+    Answer answer;
+    Node* node = nullptr;
+    bool repeated = false;  // an earlier attempt may have been executed
+  };
+  // Called right before each attempt. Pass a std::cref: then nothing is allocated.
+  using InvocationFor = std::function<Invocation(Node&)>;
+
+  // REQUIRES: the script may be repeated. With `hear` the node is listened to by the time of
+  // invocation_for. unknown if any attempt was sent and none was answered; error replies that
+  // do not pass are failures too.
+  Task<Result<Performed>> perform(const Keys& keys, InvocationFor invocation_for, bool hear,
+                                  Deadline deadline, std::stop_token stop = {});
+
+  // Whether the replicas have it that must (wait_replicas): what went to this node before.
+  Task<Result<void>> replicated(Node& node, std::uint64_t generation, Deadline deadline);
+
+  // The node for these keys, if it is known without asking anybody.
+  Node* known(const Keys& keys) { return servers_->known(slot_for(keys)); }
+  // The same, also if that may have changed.
+  Node* likely(const Keys& keys) { return servers_->likely(slot_for(keys)); }
+  // By the caller's limit, or by that of one request.
+  Deadline request_deadline(Deadline limit) const {
+    return limit.sooner(runtime_.now() + settings_.request_timeout);
+  }
+  const Settings& settings() const { return settings_; }
+  Servers& servers() { return *servers_; }
+
+ private:
+  std::uint16_t slot_for(const Keys& keys) const {
+    return settings_.layout == Layout::cluster ? slot_of(keys.all.front()) : 0;
+  }
+
+  Runtime& runtime_;
+  Settings settings_;
+  std::unique_ptr<Servers> servers_;
+};
+
+// The policy of a server that may throw keys away to save memory, from its INFO; nothing if it
+// does not.
+std::optional<std::string> evicting_policy(const std::string& info);
+
+}  // namespace holdfast::internal::redis
