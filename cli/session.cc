@@ -9,6 +9,7 @@
 
 #include "duration.h"
 #include "secrets.h"
+#include "warning_printer.h"
 
 namespace holdfast::cli {
 namespace {
@@ -54,6 +55,7 @@ Result<std::string> Session::url() const {
 Result<Client> Session::open(ClientOptions options) const {
   Result<std::string> where = url();
   if (!where) return where.failure();
+  if (!options.observer) options.observer = std::make_shared<WarningPrinter>();
   return Client::open(*where, std::move(options));
 }
 

@@ -7,10 +7,11 @@
 
 #include "holdfast/observer.h"
 #include "protocol.h"
+#include "warning_printer.h"
 
 namespace holdfast::cli {
 
-class RenewalFeed : public Observer {
+class RenewalFeed : public WarningPrinter {
  public:
   RenewalFeed(int guard_socket, Duration warn_before)
       : guard_socket_(guard_socket), warn_before_(warn_before) {}

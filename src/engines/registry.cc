@@ -7,15 +7,15 @@ namespace holdfast::internal {
 
 const std::vector<EngineEntry>& built_in_engines() {
   static const std::vector<EngineEntry> entries{
-      {"sqlite", "sqlite:///var/lib/app/locks.db", sqlite_guarantees(), &open_sqlite_engine},
-      {"redis", "redis://127.0.0.1:6379/0", redis_guarantees(), &open_redis_engine},
-      {"rediss", "rediss://redis.example:6379?ca=ca.pem", redis_guarantees(), &open_redis_engine},
-      {"redis+sentinel", "redis+sentinel://h1,h2,h3/mymaster", redis_sentinel_guarantees(),
+      {{"sqlite"}, "sqlite:///var/lib/app/locks.db", sqlite_guarantees(), &open_sqlite_engine},
+      {{"redis", "rediss"}, "redis://127.0.0.1:6379/0", redis_guarantees(), &open_redis_engine},
+      {{"redis+sentinel", "rediss+sentinel"},
+       "redis+sentinel://h1,h2,h3/mymaster",
+       redis_sentinel_guarantees(),
        &open_redis_engine},
-      {"rediss+sentinel", "rediss+sentinel://h1,h2,h3/mymaster", redis_sentinel_guarantees(),
-       &open_redis_engine},
-      {"redis+cluster", "redis+cluster://h1,h2,h3", redis_cluster_guarantees(), &open_redis_engine},
-      {"rediss+cluster", "rediss+cluster://h1,h2,h3", redis_cluster_guarantees(),
+      {{"redis+cluster", "rediss+cluster"},
+       "redis+cluster://h1,h2,h3",
+       redis_cluster_guarantees(),
        &open_redis_engine},
   };
   return entries;
@@ -25,8 +25,10 @@ Result<std::unique_ptr<Engine>> open_engine(const Url& url, Runtime& runtime,
                                             const ClientOptions& options) {
   std::string known;
   for (const EngineEntry& entry : built_in_engines()) {
-    if (entry.scheme == url.scheme) return entry.open(url, runtime, options);
-    known += (known.empty() ? "" : ", ") + entry.scheme;
+    for (const std::string& scheme : entry.schemes) {
+      if (scheme == url.scheme) return entry.open(url, runtime, options);
+      known += (known.empty() ? "" : ", ") + scheme;
+    }
   }
   return Failure(Code::invalid_argument, "no engine for the scheme '" + url.scheme +
                                              ":' in this build; there is: " + known);

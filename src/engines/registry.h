@@ -12,7 +12,7 @@
 namespace holdfast::internal {
 
 struct EngineEntry {
-  std::string scheme;
+  std::vector<std::string> schemes;
   std::string example_url;
   Guarantees guarantees;  // of the default recipe
   Result<std::unique_ptr<Engine>> (*open)(const Url&, Runtime&, const ClientOptions&);

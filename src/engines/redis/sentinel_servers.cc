@@ -56,6 +56,10 @@ Task<Result<Endpoint>> Sentinels::locate(Deadline deadline) {
       continue;
     }
     const Reply& reply = answer->reply;
+    if (reply.is_error("ERR unknown command")) {
+      co_return Failure(Code::misconfigured, "Redis at " + endpoints_[index].display() +
+                                                 " is no sentinel; their port is usually 26379");
+    }
     if (reply.is_error()) co_return failure_of(reply, endpoints_[index]);
     if (reply.items.size() != 2) {
       why = endpoints_[index].display() + " knows no master '" + master_ + "'";

@@ -1,0 +1,17 @@
+// WarningPrinter: what the engine warns of, on standard error.
+#pragma once
+
+#include <cstdio>
+
+#include "holdfast/observer.h"
+
+namespace holdfast::cli {
+
+class WarningPrinter : public Observer {
+ public:
+  void on_warning(const std::string& text) override {
+    std::fprintf(stderr, "holdfast: warning: %s\n", text.c_str());
+  }
+};
+
+}  // namespace holdfast::cli
