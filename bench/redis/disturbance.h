@@ -1,0 +1,33 @@
+// Disturbance: how much of the machine others used while we measured. A ratio of two numbers that
+// were taken one after the other says little if somebody compiled during one of them.
+#pragma once
+
+#include <sys/types.h>
+
+#include "plan.h"
+
+namespace holdfast::bench {
+
+class Disturbance {
+ public:
+  // REQUIRES: this process has no other children than the server, now and when it is asked.
+  explicit Disturbance(pid_t server);
+
+  struct Shares {
+    double others;  // CPU time of processes that are not ours, in cores
+    double stolen;  // what the host took away from this virtual machine, in cores
+  };
+  Shares so_far() const;
+
+ private:
+  struct Reading {
+    std::chrono::steady_clock::time_point at;
+    double all_s, stolen_s, ours_s;
+  };
+  Reading read() const;
+
+  pid_t server_;
+  Reading begin_;
+};
+
+}  // namespace holdfast::bench

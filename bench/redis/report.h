@@ -1,0 +1,59 @@
+// Report: what was measured, as a table that grows line by line, or as one JSON object.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "disturbance.h"
+
+namespace holdfast::bench {
+
+struct Bar {
+  enum class Side { at_least, at_most };
+  Side side;
+  double limit;
+
+  bool passed(double value) const {
+    return side == Side::at_least ? value >= limit : value <= limit;
+  }
+};
+
+struct Row {
+  std::string name;  // in JSON
+  std::string what;  // for people
+  // One value per repetition (a ratio of two numbers taken side by side, unless `unit` says
+  // otherwise). The row's own is their median.
+  std::vector<double> values;
+  std::string unit;  // "%"; empty for a ratio
+  std::optional<Bar> bar;
+  std::string detail;  // the numbers behind it, and which CPU they ran on
+  std::vector<std::pair<std::string, double>> figures;  // the same for JSON
+};
+
+class Report {
+ public:
+  explicit Report(bool json) : json_(json) {}
+
+  void open(const std::string& title);
+  // What is going on, on one line that is overwritten; nothing unless stderr is a terminal.
+  void progress(const std::string& text) const;
+  void add(Row row);
+  // Says so if others kept the machine busy during a workload.
+  void note_disturbance(const std::string& workload, Disturbance::Shares shares);
+  void close() const;
+
+ private:
+  void print_line(const Row& row) const;
+
+  bool json_;
+  std::string title_;
+  std::vector<Row> rows_;
+  std::string disturbances_;  // in JSON
+};
+
+// printf into a string.
+[[gnu::format(printf, 1, 2)]] std::string format(const char* pattern, ...);
+
+}  // namespace holdfast::bench
