@@ -13,6 +13,7 @@ PACKAGING_PACKAGES=(dpkg-dev file)
 FORMAT_PACKAGES=(clang-format-19)
 TIDY_PACKAGES=(clang-tidy-19)
 SHELL_PACKAGES=(shellcheck)
+FUZZ_PACKAGES=(clang-19 libclang-rt-19-dev llvm-19 cmake ninja-build pkg-config libhiredis-dev)
 
 # What the tests of an engine need beside the build. SQLite is embedded and needs nothing.
 SQLITE_PACKAGES=()

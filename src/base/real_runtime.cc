@@ -16,8 +16,8 @@ namespace {
 // The runtime whose monitor this thread holds, if any.
 thread_local RealRuntime* inside_of = nullptr;
 
-int open_timerfd() {
-  const int descriptor = timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC);
+int open_timerfd(int flags) {
+  const int descriptor = timerfd_create(CLOCK_BOOTTIME, flags | TFD_CLOEXEC);
   if (descriptor < 0) throw std::system_error(errno, std::generic_category(), "timerfd_create");
   return descriptor;
 }
@@ -61,8 +61,9 @@ void RealRuntime::run_elsewhere(std::function<void()> work) {
 RealRuntime::RealRuntime()
     : io_(1),
       work_(io_.get_executor()),
-      timerfd_(io_, open_timerfd()),
-      random_(Random::from_kernel()) {
+      timerfd_(io_, open_timerfd(TFD_NONBLOCK)),
+      random_(Random::from_kernel()),
+      alarm_(open_timerfd(0)) {
   watch_timerfd();
 }
 
@@ -72,12 +73,11 @@ RealRuntime::~RealRuntime() {
     stopping_ = true;
   }
   kick_driver();
-  {
-    const std::lock_guard lock(background_mutex_);
-    ++background_signal_;
+  if (background_thread_.joinable()) {
+    wake_background();
+    background_thread_.join();
   }
-  background_wake_.notify_one();
-  if (background_thread_.joinable()) background_thread_.join();
+  close(alarm_);
 }
 
 WallTime RealRuntime::wall() const {
@@ -192,7 +192,10 @@ RealRuntime::Root RealRuntime::run_blocked(Task<void> task, Blocked& blocked) {
   }
   blocked.done = true;
   if (driver_ != &blocked) {
-    blocked.wake.notify_one();
+    if (!blocked.place) co_return;  // It has not begun to wait.
+    blocked_.erase(*blocked.place);
+    last_call_ = now();
+    blocked.gate.open(Blocked::kDone);
   } else if (driver_thread_ != std::this_thread::get_id()) {
     kick_driver();  // Another thread has finished the driver's call while it waits in epoll.
   }
@@ -236,24 +239,30 @@ void RealRuntime::block_on(Task<void> task) {
     run_blocked(std::move(task), me);
     run_pending();  // Timers too: calls that never wait must not starve the one who drives.
     if (!me.done) {
-      const auto place = blocked_.insert(blocked_.end(), &me);
+      me.place = blocked_.insert(blocked_.end(), &me);
       // The background thread should not carry our result to us: we can fetch it ourselves.
       if (driven_ && driver_ == nullptr) kick_driver();
-      while (!me.done) {
-        if (driven_) {
-          inside_of = inside.outer_;
-          me.wake.wait(inside.lock_, [&] { return me.done || !driven_; });
-          inside_of = this;
-        } else {
-          drive_until_done(me, inside);
-        }
-      }
-      blocked_.erase(place);
-      last_call_ = now();
+      wait_for_result(me, inside);
     }
-    if (!driven_) pass_role_on();
+    if (inside.lock_.owns_lock() && !driven_) pass_role_on();
   }
   if (me.error) std::rethrow_exception(me.error);
+}
+
+void RealRuntime::wait_for_result(Blocked& me, Inside& inside) {
+  for (;;) {
+    if (!driven_) {
+      drive_until_done(me, inside);
+      blocked_.erase(*me.place);
+      last_call_ = now();
+      return;
+    }
+    inside.release();
+    if (me.gate.wait() == Blocked::kDone) return;
+    inside.retake();
+    if (me.done) return;  // Meanwhile. The role, if it is still free, must go on to somebody.
+    me.gate.close();
+  }
 }
 
 void RealRuntime::drive_until_done(Blocked& me, Inside& inside) {
@@ -269,10 +278,10 @@ void RealRuntime::drive_until_done(Blocked& me, Inside& inside) {
 
 void RealRuntime::pass_role_on() {
   if (!blocked_.empty()) {
-    blocked_.front()->wake.notify_one();
+    blocked_.front()->gate.open(Blocked::kDrive);
   } else if (background_resting_ && background_needed()) {
     background_resting_ = false;
-    wake_background();
+    set_alarm(kLinger);
   }
 }
 
@@ -291,42 +300,32 @@ RealRuntime::Duty RealRuntime::duty() const {
   return busy && detached_ == 0 && !has_posted_ ? Duty::linger : Duty::drive;
 }
 
-void RealRuntime::wake_background() {
-  {
-    const std::lock_guard lock(background_mutex_);
-    ++background_signal_;
-    if (!background_thread_.joinable()) {
-      background_thread_ = start_thread([this] { background(); });
-    }
+void RealRuntime::set_alarm(Duration after) {
+  itimerspec when{};
+  when.it_value.tv_nsec = after.count();
+  timerfd_settime(alarm_, 0, &when, nullptr);
+  const std::lock_guard lock(background_mutex_);
+  if (!background_thread_.joinable()) {
+    background_thread_ = start_thread([this] { background(); });
   }
-  background_wake_.notify_one();
 }
 
 void RealRuntime::background() {
-  std::unique_lock signal_lock(background_mutex_);
   for (;;) {
-    const std::uint64_t seen = background_signal_;
-    signal_lock.unlock();
+    std::uint64_t expirations = 0;
+    if (read(alarm_, &expirations, sizeof expirations) < 0 && errno != EINTR) return;
+    Inside inside(*this);
+    background_resting_ = false;
     Duty now_due = Duty::rest;
-    {
-      Inside inside(*this);
-      background_resting_ = false;
-      while (!stopping_ && (now_due = duty()) == Duty::drive) {
-        driven_ = true;
-        if (!run_pending()) drive_once(inside);
-        driven_ = false;
-      }
-      if (stopping_) return;
-      background_resting_ = now_due == Duty::rest;
-      if (!driven_ && !blocked_.empty()) pass_role_on();
+    while (!stopping_ && (now_due = duty()) == Duty::drive) {
+      driven_ = true;
+      if (!run_pending()) drive_once(inside);
+      driven_ = false;
     }
-    signal_lock.lock();
-    const auto woken = [&] { return background_signal_ != seen; };
-    if (now_due == Duty::linger) {
-      background_wake_.wait_for(signal_lock, kLinger, woken);
-    } else {
-      background_wake_.wait(signal_lock, woken);
-    }
+    if (stopping_) return;
+    background_resting_ = now_due == Duty::rest;
+    if (now_due == Duty::linger) set_alarm(kLinger);
+    if (!driven_ && !blocked_.empty()) pass_role_on();
   }
 }
 

@@ -21,15 +21,16 @@
 #include <asio/io_context.hpp>
 #include <asio/posix/stream_descriptor.hpp>
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <list>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 #include "base/callback_thread.h"
 #include "base/fork_watch.h"
+#include "base/gate.h"
 #include "base/random.h"
 #include "base/run_queue.h"
 #include "base/timer_heap.h"
@@ -96,9 +97,12 @@ class RealRuntime final : public Runtime, public Loop {
  private:
   // A thread in block_on().
   struct Blocked {
-    std::condition_variable wake;
+    static constexpr std::uint32_t kDrive = 1;  // the gate was opened to pass the driver's role
+    static constexpr std::uint32_t kDone = 2;   // all is done: leave, and touch nothing
+    Gate gate;
     std::exception_ptr error;
     bool done = false;
+    std::optional<std::list<Blocked*>::iterator> place;  // in blocked_
   };
   struct Root;
   Root run_blocked(Task<void> task, Blocked& blocked);
@@ -112,12 +116,17 @@ class RealRuntime final : public Runtime, public Loop {
   // Waits for the next event outside the monitor. REQUIRES: we are the driver.
   void drive_once(Inside& inside);
   void drive_until_done(Blocked& me, Inside& inside);
+  // Drives, or sleeps while another drives. If that one brought the result, the monitor is not
+  // taken again.
+  void wait_for_result(Blocked& me, Inside& inside);
   // Brings the driver back from epoll.
   void kick_driver();
   // The role is free: gives it to a blocked caller, or lets the background thread know.
   void pass_role_on();
   bool background_needed() const;
-  void wake_background();
+  // At once, or when kLinger has passed: to wake it after each call would cost more than the call.
+  void wake_background() { set_alarm(Duration(1)); }
+  void set_alarm(Duration after);
   void background();
   enum class Duty { drive, linger, rest };
   Duty duty() const;
@@ -149,10 +158,9 @@ class RealRuntime final : public Runtime, public Loop {
   RunQueue posted_;
   std::atomic<bool> has_posted_ = false;
 
-  mutable std::mutex background_mutex_;  // guards background_signal_ and background_thread_
-  std::condition_variable background_wake_;
-  std::uint64_t background_signal_ = 0;
-  bool background_resting_ = true;  // guarded by monitor_: it looks at nothing unless woken
+  int alarm_;                            // a timerfd: what the background thread waits for
+  bool background_resting_ = true;       // guarded by monitor_: it looks at nothing unless woken
+  mutable std::mutex background_mutex_;  // guards background_thread_
   std::thread background_thread_;
 
   CallbackThread callbacks_;

@@ -52,6 +52,20 @@ bool parse_query(std::string_view text, std::map<std::string, std::string>& quer
   return true;
 }
 
+// "host:port" with something else than a number for the port.
+bool has_odd_port(std::string_view hosts) {
+  bool in_brackets = false;
+  bool in_port = false;
+  for (const char c : hosts) {
+    if (c == '[') in_brackets = true;
+    if (c == ']') in_brackets = false;
+    if (in_port && c != ',' && !std::isdigit(static_cast<unsigned char>(c))) return true;
+    if (c == ':' && !in_brackets) in_port = true;
+    if (c == ',') in_port = false;
+  }
+  return false;
+}
+
 }  // namespace
 
 Result<Url> Url::parse(std::string_view text) {
@@ -84,6 +98,9 @@ Result<Url> Url::parse(std::string_view text) {
       if (!password || !decoded_user) return invalid(text, "its user has a malformed %-escape");
       url.user = *decoded_user;
       url.password = *password;
+    } else if (text.find('@') != std::string_view::npos && has_odd_port(authority)) {
+      // What looks like a host is the first part of a password: it must not be shown as a host.
+      return invalid(text, "a / or ? in its user or password must be written %2F or %3F");
     }
     url.hosts = authority;
   }

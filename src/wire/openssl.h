@@ -15,7 +15,8 @@
   X(TLS_client_method)                                                                             \
   X(SSL_CTX_new)                                                                                   \
   X(SSL_CTX_free)                                                                                  \
-  X(SSL_CTX_ctrl) X(SSL_CTX_set_default_verify_paths) X(SSL_CTX_load_verify_locations)             \
+  X(SSL_CTX_ctrl)                                                                                  \
+  X(SSL_CTX_set_default_verify_paths) X(SSL_CTX_load_verify_locations)                             \
       X(SSL_CTX_use_certificate_chain_file) X(SSL_CTX_use_PrivateKey_file)                         \
           X(SSL_CTX_check_private_key) X(SSL_CTX_set_verify) X(SSL_new) X(SSL_free) X(SSL_set_bio) \
               X(SSL_set_connect_state) X(SSL_set1_host) X(SSL_get0_param) X(SSL_ctrl)              \

@@ -67,7 +67,7 @@ Task<Result<std::vector<Address>>> resolve(RealRuntime& runtime, const Endpoint&
 }  // namespace
 
 // Shared with completion handlers, which can come after the stream was destroyed.
-class Stream::State : public std::enable_shared_from_this<State> {
+class Stream::State final : public std::enable_shared_from_this<State>, private Runnable {
  public:
   State(RealRuntime& runtime, StreamListener& listener)
       : runtime_(runtime), listener_(&listener), socket_(*runtime.io()), moved_(runtime) {}
@@ -85,7 +85,8 @@ class Stream::State : public std::enable_shared_from_this<State> {
   void on_received(std::string_view bytes);
   void end(const std::string& why);
   void send_raw(std::string_view bytes);
-  void write_rest();
+  void run() override;  // writes what was sent
+  void write_when_possible();
 
   RealRuntime& runtime_;
   StreamListener* listener_;  // null once the stream has ended
@@ -93,8 +94,9 @@ class Stream::State : public std::enable_shared_from_this<State> {
   std::unique_ptr<TlsSession> tls_;
   bool open_ = false;
   bool started_ = false;
-  bool writing_ = false;
-  Event moved_;  // the handshake got on, or the connection ended
+  bool queued_ = false;   // run() will write
+  bool blocked_ = false;  // the socket is full
+  Event moved_;           // the handshake got on, or the connection ended
   std::string why_ended_;
   std::string outgoing_;
   std::array<char, 16384> incoming_;
@@ -173,6 +175,7 @@ void Stream::State::end(const std::string& why) {
   if (open_) {
     open_ = false;
     why_ended_ = why;
+    runtime_.drop(*this);
     runtime_.remove_watch();
     std::error_code ignored;
     socket_.close(ignored);
@@ -221,30 +224,32 @@ void Stream::State::send(std::string_view bytes) {
 
 void Stream::State::send_raw(std::string_view bytes) {
   if (!open_ || bytes.empty()) return;
-  if (outgoing_.empty()) {
-    std::error_code error;
-    // Any error but "not now" shows in the read as well.
-    bytes.remove_prefix(socket_.send(asio::buffer(bytes.data(), bytes.size()), 0, error));
-  }
-  if (bytes.empty()) return;
   outgoing_ += bytes;
-  write_rest();
+  if (queued_ || blocked_) return;
+  // After all that is ready now, which may well send, too.
+  queued_ = true;
+  runtime_.defer(*this);
 }
 
-void Stream::State::write_rest() {
-  if (writing_) return;
-  writing_ = true;
-  socket_.async_wait(
-      Protocol::socket::wait_write, [keep = shared_from_this()](std::error_code error) {
-        const RealRuntime::Inside inside(keep->runtime_);
-        keep->writing_ = false;
-        if (!keep->open_ || error) return;
-        std::error_code failed;
-        const std::size_t size = keep->socket_.send(asio::buffer(keep->outgoing_), 0, failed);
-        if (failed && failed != asio::error::would_block) return;
-        keep->outgoing_.erase(0, size);
-        if (!keep->outgoing_.empty()) keep->write_rest();
-      });
+void Stream::State::run() {
+  queued_ = false;
+  if (!open_ || outgoing_.empty()) return;
+  std::error_code error;
+  const std::size_t size = socket_.send(asio::buffer(outgoing_), 0, error);
+  // Any error but "not now" shows in the read as well.
+  if (error && error != asio::error::would_block) return;
+  outgoing_.erase(0, size);
+  if (!outgoing_.empty()) write_when_possible();
+}
+
+void Stream::State::write_when_possible() {
+  blocked_ = true;
+  socket_.async_wait(Protocol::socket::wait_write,
+                     [keep = shared_from_this()](std::error_code error) {
+                       const RealRuntime::Inside inside(keep->runtime_);
+                       keep->blocked_ = false;
+                       if (keep->open_ && !error) keep->run();
+                     });
 }
 
 Task<Result<std::unique_ptr<Stream>>> Stream::connect(Runtime& runtime, Endpoint endpoint,

@@ -1,6 +1,7 @@
 // Stream: bytes to and from a server, over TCP or a unix socket, with or without TLS. What is sent
-// is written at once by the thread that sends it, as far as the socket takes it; the rest follows
-// when it can. What arrives is given to the listener. Inside the loop only.
+// is written by the thread that sends it, before it leaves the loop or waits: together with all
+// that others send meanwhile, in one system call. What arrives is given to the listener. Inside the
+// loop only.
 #pragma once
 
 #include <memory>

@@ -6,9 +6,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <fstream>
+#include <functional>
+#include <iterator>
 #include <limits>
-#include <map>
-#include <mutex>
+#include <ostream>
 #include <random>
 #include <string>
 #include <thread>
@@ -26,13 +29,24 @@ using ::testing::HasSubstr;
 
 constexpr std::uint64_t kHighest = std::numeric_limits<std::uint64_t>::max();
 
+// The code that the call failed with; a failed comparison shows its message as well.
+struct Failed {
+  Code code;
+  std::string message;
+  friend bool operator==(const Failed& failed, Code code) { return failed.code == code; }
+  friend std::ostream& operator<<(std::ostream& out, const Failed& failed) {
+    return out << code_name(failed.code) << ": " << failed.message;
+  }
+};
+
 template <class T>
-Code code_of(const Result<T>& result) {
+Failed code_of(const Result<T>& result) {
   EXPECT_FALSE(result.ok());
-  return result.ok() ? Code::busy : result.code();
+  if (result.ok()) return {Code::busy, "it succeeded"};
+  return {result.code(), result.message()};
 }
 
-// "key", "value" or nothing, of a get that must succeed.
+// What a get that must succeed shows.
 std::string value_in(RedisFence& fence, std::string_view key, Token token) {
   const Result<std::optional<std::string>> value = fence.get(key, token);
   if (!value) return "failed: " + value.message();
@@ -121,10 +135,7 @@ TEST_F(RedisFenceTest, AnyBytesAreKept) {
 // Lua would take neighbours beyond 2^53 for equal, and text alone 9 for more than 10.
 TEST_F(RedisFenceTest, NeighbouringTokensOfAnySizeAreToldApart) {
   std::vector<std::uint64_t> tokens;
-  for (std::uint64_t power = 10; power <= 1'000'000'000'000'000'000; power *= 10) {
-    tokens.push_back(power);
-    if (power == 1'000'000'000'000'000'000) break;
-  }
+  for (std::uint64_t power = 10; power < kHighest / 10; power *= 10) tokens.push_back(power);
   for (int bit = 1; bit < 64; ++bit) tokens.push_back(std::uint64_t{1} << bit);
   tokens.push_back(10'000'000'000'000'000'000U);
   tokens.push_back(kHighest);
@@ -248,6 +259,38 @@ TEST_F(RedisFenceTest, AServerThatDoesNotAnswerLeavesTheOutcomeUnknown) {
   EXPECT_EQ(value_in(fence_, "k", Token(2)), "b") << "what was sent is done when it wakes";
 }
 
+// A call whose answer was lost is repeated. `meanwhile` happens after it was done, before that.
+Result<void> set_with_a_lost_answer(RedisServer& server, Token token, const std::string& value,
+                                    const std::function<void()>& meanwhile) {
+  Proxy proxy(server.port());
+  RedisFence fence = RedisFence::open("redis://127.0.0.1:" + std::to_string(proxy.port())).value();
+  EXPECT_TRUE(fence.mark("k"));  // it is connected
+  proxy.set(Direction::to_client, ProxyMode::hold);
+  Result<void> outcome;
+  std::thread caller([&] { outcome = fence.set("k", token, value); });
+  while (server.command({"GET", "k"}) != value) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  meanwhile();
+  proxy.reset();
+  proxy.set(Direction::to_client, ProxyMode::pass);
+  caller.join();
+  return outcome;
+}
+
+TEST_F(RedisFenceTest, AWriteWhoseAnswerWasLostIsRepeatedWithTheSameEffect) {
+  const Result<void> written = set_with_a_lost_answer(server_, Token(5), "a", [] {});
+  EXPECT_TRUE(written) << written.message();
+  EXPECT_EQ(value_in(fence_, "k", Token(5)), "a");
+}
+
+TEST_F(RedisFenceTest, AWriteThatWasDoneAndThenOvertakenIsNotCalledRefused) {
+  const Result<void> written = set_with_a_lost_answer(
+      server_, Token(5), "a", [&] { EXPECT_TRUE(fence_.set("k", Token(6), "newer")); });
+  EXPECT_EQ(code_of(written), Code::unknown);
+  EXPECT_EQ(value_in(fence_, "k", Token(6)), "newer");
+}
+
 TEST_F(RedisFenceTest, ReplicasThatAreMissingMakeTheOutcomeUnknown) {
   RedisFence careful = open("?wait_replicas=1&command_timeout_ms=400");
   const Result<void> written = careful.set("k", Token(1), "a");
@@ -270,21 +313,21 @@ TEST_F(RedisFenceTest, OfRacingClientsTheHighestTokenHasTheLastWord) {
   const unsigned seed = std::random_device()();
   SCOPED_TRACE("seed " + std::to_string(seed));
   RedisFence other = open();
-  constexpr int kThreads = 8;
-  constexpr int kWrites = 200;
+  constexpr std::size_t kThreads = 8;
+  constexpr std::size_t kWrites = 200;
   std::vector<std::uint64_t> tokens;
   std::mt19937_64 random(seed);
-  for (int i = 0; i < kThreads * kWrites; ++i)
+  for (std::size_t i = 0; i < kThreads * kWrites; ++i)
     tokens.push_back(std::max<std::uint64_t>(random(), 1));
   std::atomic<int> surprises = 0;
   std::atomic<int> admitted = 0;
   std::vector<std::thread> threads;
   threads.reserve(kThreads);
-  for (int thread = 0; thread < kThreads; ++thread) {
+  for (std::size_t thread = 0; thread < kThreads; ++thread) {
     threads.emplace_back([&, thread] {
       RedisFence& mine = thread % 2 == 0 ? fence_ : other;
-      for (int i = 0; i < kWrites; ++i) {
-        const Token token(tokens[static_cast<std::size_t>(thread * kWrites + i)]);
+      for (std::size_t i = 0; i < kWrites; ++i) {
+        const Token token(tokens[thread * kWrites + i]);
         const Result<void> written = mine.set("k", token, token.str());
         if (written) ++admitted;
         if (!written && written.code() != Code::stale_token) ++surprises;
@@ -346,6 +389,18 @@ TEST_F(RedisFenceTest, TheScriptsWorkFromAnyClient) {
   for (const std::string token : {"", "0", "007", "-1", "1e3", "18446744073709551616"}) {
     EXPECT_THAT(eval(RedisFence::set_script(), {token, "v"}), HasSubstr("-1\n")) << token;
   }
+}
+
+TEST_F(RedisFenceTest, TheScriptsInTheDocumentationAreTheOnesThatRun) {
+  std::ifstream file(HOLDFAST_FENCING_MD);
+  const std::string page(std::istreambuf_iterator<char>(file), {});
+  const std::string& set = RedisFence::set_script();
+  const std::string& get = RedisFence::get_script();
+  EXPECT_THAT(page, HasSubstr("```lua" + set + "```"));
+  const std::string last = "\nreturn {1, token, redis.call('GET', data)}\n";
+  EXPECT_THAT(page, HasSubstr("```lua" + last + "```"));
+  const std::size_t common = get.size() - last.size();
+  EXPECT_EQ(get, set.substr(0, common) + last) << "all but the end is the same";
 }
 
 // ---- In a cluster ------------------------------------------------------------------------------

@@ -9,6 +9,8 @@ struct Wrong {
   const char* said;
 };
 
+std::ostream& operator<<(std::ostream& out, const Wrong& wrong) { return out << wrong.url; }
+
 class RedisUrl : public testing::TestWithParam<Wrong> {};
 
 TEST_P(RedisUrl, WhatIsWrongIsNamed) {

@@ -130,9 +130,13 @@ class Proxy::Loop {
       send_at_once(client);
       send_at_once(server);
       const sockaddr_in address = loopback(upstream_port_);
-      // If it fails, so does the first read.
-      (void)connect(server, reinterpret_cast<const sockaddr*>(&address), sizeof address);
+      const bool refused =
+          connect(server, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 &&
+          errno != EINPROGRESS;
       connections_.push_back(std::make_unique<ProxyConnection>(client, server));
+      if (!refused) continue;
+      connections_.back()->abort();
+      connections_.pop_back();
     }
   }
 

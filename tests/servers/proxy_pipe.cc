@@ -29,7 +29,7 @@ void ProxyPipe::keep(Chunk::Kind kind, std::string bytes) {
 }
 
 void ProxyPipe::read(ProxyLane& lane) {
-  std::array<char, 1 << 16> buffer;
+  std::array<char, 1 << 16> buffer{};
   const ssize_t size = recv(from_, buffer.data(), buffer.size(), MSG_DONTWAIT);
   if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (size <= 0) {

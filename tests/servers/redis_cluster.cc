@@ -181,7 +181,7 @@ void RedisCluster::move_keys(int slot, int limit) {
   std::vector<std::string> words{"MIGRATE", "127.0.0.1", std::to_string(node(move.to).port()),
                                  "",        "0",         "5000"};
   if (!options_.password.empty()) words.insert(words.end(), {"AUTH", options_.password});
-  words.push_back("KEYS");
+  words.emplace_back("KEYS");
   std::istringstream lines(keys);
   for (std::string key; std::getline(lines, key);) words.push_back(key);
   expect_ok("MIGRATE", node(move.from).command(words));

@@ -66,7 +66,7 @@ TEST(RedisServerTest, TlsIsVerifiedAgainstItsAuthority) {
   const std::vector<std::string> words{"--no-auth-warning", "-a", "secret", "--tls", "--cacert"};
   const auto ping = [&](std::vector<std::string> more) {
     more.insert(more.begin(), words.begin(), words.end());
-    more.push_back("PING");
+    more.emplace_back("PING");
     return redis_cli(server, more);
   };
   EXPECT_EQ(ping({certificates.ca()}), "PONG\n");

@@ -34,7 +34,11 @@ Task<Result<void>> Connection::open(Deadline deadline, std::stop_token stop) {
     background_.spawn(open_in_background());
   }
   const Woken woken = co_await opened_.wait(deadline, std::move(stop));
-  if (woken == Woken::timed_out) co_return failed(Code::unreachable, "no connection in time");
+  if (woken == Woken::timed_out) {
+    const bool known = !last_opening_ && !last_opening_.message().empty();
+    co_return failed(Code::unreachable,
+                     "no connection in time" + (known ? " (" + last_opening_.message() + ")" : ""));
+  }
   if (woken == Woken::cancelled) co_return Failure(Code::cancelled, "cancelled by the caller");
   if (connected()) co_return Result<void>();
   if (!last_opening_) co_return last_opening_.failure();
@@ -70,6 +74,7 @@ Task<Result<void>> Connection::try_to_open() {
   endpoint_ = std::move(endpoint).value();
   parser_ = std::make_unique<ReplyParser>();
   closed_ = false;
+  spoke_unasked_ = false;
   Result<std::unique_ptr<Stream>> stream =
       co_await Stream::connect(runtime_, endpoint_, settings_.tls, *this, deadline);
   if (!stream) co_return failed(stream.code(), stream.message());
@@ -111,6 +116,9 @@ Task<Result<void>> Connection::log_in(Deadline deadline) {
     co_await calls[i].done.wait(deadline);
     const Result<Answer>& answer = calls[i].outcome;
     if (!answer && complaint) co_return failure_of(*complaint, endpoint_);  // and then it closed
+    if (!answer && closed_ && i == 0 && !settings_.tls) {
+      co_return failed(Code::unreachable, why_closed_ + "; does it want TLS (rediss://)?");
+    }
     if (!answer) co_return failed(Code::unreachable, closed_ ? why_closed_ : "no answer in time");
     const Reply& reply = answer->reply;
     if (reply.is_error()) complaint = &reply;
@@ -201,21 +209,29 @@ Task<std::vector<Result<Answer>>> Connection::call_all(std::vector<std::string> 
 // ---- Hearing -----------------------------------------------------------------------------------
 
 void Connection::on_bytes(std::string_view bytes) {
-  last_heard_ = runtime_.now();
   std::string problem;
   const bool sound =
       parser_->feed(bytes, [this](Reply reply) { on_reply(std::move(reply)); }, problem);
-  if (!sound) on_closed("it does not speak the Redis protocol (" + problem + ")");
+  if (!sound) {
+    on_closed("it does not speak the Redis protocol (" + problem + ")");
+  } else if (spoke_unasked_) {
+    // Whatever comes next could be taken for the answer to another question.
+    on_closed("it said something that nobody asked for");
+  }
 }
 
 void Connection::on_reply(Reply reply) {
+  last_heard_ = runtime_.now();
   const bool push = reply.kind == Reply::Kind::array && !reply.items.empty() && on_push &&
                     reply.at(0).text == "message";
   if (push) {
     on_push(reply);
     return;
   }
-  if (pending_.empty()) return;  // said unasked
+  if (pending_.empty()) {
+    spoke_unasked_ = true;
+    return;
+  }
   Pending* pending = pending_.front();
   pending_.pop_front();
   ++first_pending_;
@@ -261,7 +277,8 @@ Failure failure_of(const Reply& error, const Endpoint& server) {
     return misconfigured("the user or password is wrong (" + error.text + ")");
   }
   if (is("NOPERM") || error.text.find("NOPERM") != std::string::npos ||
-      error.text.find("ACL failure") != std::string::npos) {
+      error.text.find("ACL failure") != std::string::npos ||
+      error.text.find("The user executing the script can't") != std::string::npos) {
     return misconfigured("the user lacks rights (" + error.text +
                          "); docs/engines/redis.md names what it needs");
   }
@@ -275,6 +292,10 @@ Failure failure_of(const Reply& error, const Endpoint& server) {
     return misconfigured("there is no such database (" + error.text + ")");
   }
   if (is("NOREPLICAS")) return Failure(Code::unreachable, where + "it misses its replicas");
+  if (is("ASK ") || is("TRYAGAIN")) {
+    return Failure(Code::unreachable,
+                   where + "the lock's slot is being moved to another node; try again");
+  }
   if (is("MOVED")) return misconfigured("it is a node of a cluster; write redis+cluster://");
   if (is("READONLY")) return Failure(Code::unreachable, where + "it is a read-only replica");
   if (error.text.find("OOM ") != std::string::npos) {

@@ -102,6 +102,7 @@ class Connection final : private StreamListener {
   std::unique_ptr<ReplyParser> parser_;
   std::unique_ptr<Stream> stream_;
   bool ready_ = false;
+  bool spoke_unasked_ = false;
   bool closed_ = false;  // the stream ended, perhaps before we had it
   std::string why_closed_;
   std::uint64_t generation_ = 0;

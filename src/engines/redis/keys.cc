@@ -89,10 +89,12 @@ std::string sibling_key(const std::string& name, char letter) {
   return key;
 }
 
-Keys::Keys(const std::string& name) {
+Keys::Keys(const std::string& name, std::size_t count) {
   all.reserve(5);
   all.push_back(name);
-  for (const char letter : {'t', 'q', 'h', 'i'}) all.push_back(sibling_key(name, letter));
+  for (const char letter : {'t', 'q', 'h', 'i'}) {
+    if (all.size() < count) all.push_back(sibling_key(name, letter));
+  }
 }
 
 Keys Keys::of_fenced(const std::string& name) {

@@ -18,8 +18,9 @@ std::string sibling_key(const std::string& name, char letter);
 
 // The keys that a script takes, in its order; all are in the slot of the first.
 struct Keys {
-  // Of a lock: word token queue holders holds. `name` includes the prefix of the URL.
-  explicit Keys(const std::string& name);
+  // Of a lock, the first `count` of: word token queue holders holds. `name` includes the prefix of
+  // the URL.
+  explicit Keys(const std::string& name, std::size_t count = 5);
   // Of fenced data: data mark, and the token key of the lock that must not have the same name.
   static Keys of_fenced(const std::string& name);
   std::vector<std::string> all;

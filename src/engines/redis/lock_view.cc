@@ -27,8 +27,18 @@ std::string_view take_word(std::string_view& text) {
   return word;
 }
 
+constexpr milliseconds kCentury = std::chrono::hours(24 * 365 * 100);
+
 Duration since(std::int64_t now_us, std::uint64_t then_us) {
-  return microseconds(std::max<std::int64_t>(now_us - static_cast<std::int64_t>(then_us), 0));
+  if (now_us < 0 || static_cast<std::uint64_t>(now_us) <= then_us) return Duration(0);
+  const std::uint64_t passed_us = static_cast<std::uint64_t>(now_us) - then_us;
+  constexpr std::uint64_t kMost = microseconds(kCentury).count();
+  return microseconds(std::min(passed_us, kMost));
+}
+
+// A moment of the server's clock; one that no clock shows counts as the nearest that one may.
+std::int64_t moment_in(const Reply& reply) {
+  return std::clamp<std::int64_t>(reply.as_number(), 0, std::int64_t{1} << 53);
 }
 
 HolderInfo exclusive_holder(const std::string& word, std::int64_t pttl_ms, Token token) {
@@ -38,7 +48,7 @@ HolderInfo exclusive_holder(const std::string& word, std::int64_t pttl_ms, Token
     holder.label = owner->label;
     holder.token = token;
   }
-  if (pttl_ms >= 0) holder.expires_in = milliseconds(pttl_ms);
+  if (pttl_ms >= 0) holder.expires_in = ttl_of_ms(pttl_ms);
   return holder;
 }
 
@@ -59,7 +69,7 @@ std::vector<HolderInfo> group_holders(const Reply& members, const Reply& holds, 
     holder.token = Token(take_number(text));
     holder.held_for = since(now_us, take_number(text));
     holder.label = text;
-    holder.expires_in = milliseconds(members.items[i + 1].as_number() - now_us / 1000);
+    holder.expires_in = ttl_of_ms(moment_in(members.items[i + 1]) - now_us / 1000);
     holders.push_back(std::move(holder));
   }
   std::sort(holders.begin(), holders.end(),
@@ -96,9 +106,13 @@ std::optional<WordOwner> owner_of(std::string_view word) {
   return WordOwner{*id, std::string(word.substr(kHex + 1))};
 }
 
+Duration ttl_of_ms(std::int64_t span_ms) {
+  return milliseconds(std::clamp(span_ms, -kCentury.count(), kCentury.count()));
+}
+
 LockInfo lock_info(const Name& name, const Reply& reply) {
   const std::string& word = reply.at(0).text;
-  const std::int64_t now_us = reply.at(6).as_number();
+  const std::int64_t now_us = moment_in(reply.at(6));
   const auto last = static_cast<std::uint64_t>(std::max<std::int64_t>(reply.at(2).as_number(), 0));
   LockInfo info{.name = name, .last_token = Token(last)};
   if (word.starts_with(kGroupWord)) {

@@ -15,6 +15,10 @@ struct WordOwner {
 };
 std::optional<WordOwner> owner_of(std::string_view word);
 
+// A time to live that a server named. Redis allows ones that no Duration can hold: they count as a
+// century.
+Duration ttl_of_ms(std::int64_t span_ms);
+
 inline constexpr std::string_view kGroupWord = "holdfast:";
 inline constexpr const char* kForeignLabel = "a client that is not Holdfast's";
 

@@ -60,8 +60,10 @@ Task<Result<Performer::Performed>> Performer::perform(const Keys& keys,
       if (answer) {
         failure = failure_of(answer->reply, node.endpoint());
         advice = co_await servers_->after_error(answer->reply, route, deadline);
-        const bool at_once = advice == Servers::Advice::at_once;
-        if (at_once && ++redirections > kMostRedirections) advice = Servers::Advice::soon;
+        if (advice == Servers::Advice::at_once) {  // Being sent on is no misconfiguration.
+          failure = Failure(Code::unreachable, failure.message());
+          if (++redirections > kMostRedirections) advice = Servers::Advice::soon;
+        }
       } else {
         failure = answer.failure();
         servers_->suspect(node);

@@ -75,6 +75,8 @@ class RedisEngine final : public Engine {
   Task<Result<Asked>> ask(const Claim& claim, const Keys& keys, Waiter* waiter, Deadline deadline,
                           std::stop_token stop);
   Result<Asked> read_answer(const Claim& claim, const Performed& performed) const;
+  // For a reply that no script of ours gives. Its connection is not to be trusted any more.
+  static Failure nonsense(Node& node);
   Task<Result<Grant>> wait_in_line(const Claim& claim, const Keys& keys, const Wait& wait);
   // Ends what the claim has, and says why.
   Task<Result<Grant>> leave(const Claim& claim, Failure why);
@@ -84,10 +86,12 @@ class RedisEngine final : public Engine {
     const Hold* hold;
     Result<Grant>* outcome;
   };
+  Keys renewal_keys(const Hold& hold) const;
   Invocation renewal_of(const Hold& hold, const Keys& keys);
   Task<Result<Grant>> renew_one(const Hold& hold, Deadline deadline);
   Task<void> renew_alone(const Hold& hold, Deadline deadline, Result<Grant>& outcome);
   Task<void> renew_at(Node& node, std::vector<Renewing> batch, Deadline deadline);
+  Task<void> renew_in_parts(Node& node, std::vector<Renewing> all, Deadline deadline);
   Result<Grant> renewal(const Hold& hold, const Result<Answer>& answer) const;
   void check_memory(const std::string& info);
 
@@ -97,6 +101,7 @@ class RedisEngine final : public Engine {
   Script take_{redis::take_source(), {}};
   Script acquire_{redis::acquire_source(), {}};
   Script release_{redis::release_source(), {}};
+  Script keep_{redis::keep_source(), {}};
   Script renew_{redis::renew_source(), {}};
   Script evict_{redis::evict_source(), {}};
   Script inspect_{redis::inspect_source(), {}};
@@ -167,11 +172,19 @@ Task<Result<RedisEngine::Asked>> RedisEngine::ask(const Claim& claim, const Keys
   co_return read_answer(claim, *performed);
 }
 
+Failure RedisEngine::nonsense(Node& node) {
+  const std::string where = node.endpoint().display();
+  node.drop("an answer that makes no sense");
+  return Failure(Code::unknown, "Redis at " + where + ": an answer that makes no sense");
+}
+
 Result<RedisEngine::Asked> RedisEngine::read_answer(const Claim& claim,
                                                     const Performed& performed) const {
   const Reply& reply = performed.answer.reply;
   Asked asked{.node = performed.node, .generation = performed.answer.generation};
-  if (reply.kind == Reply::Kind::integer && reply.number > 0) {
+  // No script gives a token that is not about the time.
+  constexpr std::int64_t kLeastToken = 1'000'000'000'000;
+  if (reply.kind == Reply::Kind::integer && reply.number >= kLeastToken) {
     const Token token(static_cast<std::uint64_t>(reply.number));
     asked.grant = Grant{token, performed.answer.sent_at, claim.ttl};
     return asked;
@@ -182,19 +195,18 @@ Result<RedisEngine::Asked> RedisEngine::read_answer(const Claim& claim,
                                                std::to_string(claim.permits) +
                                                "; all its users must agree");
   }
-  if (reply.items.size() != 6) {
-    return Failure(Code::unreachable, "Redis at " + performed.node->endpoint().display() +
-                                          ": an answer that makes no sense");
-  }
+  if (reply.items.size() != 6) return nonsense(*performed.node);
   const std::string& word = reply.at(2).text;
   const std::optional<redis::WordOwner> owner = redis::owner_of(word);
-  asked.foreign = reply.at(5).as_number() == 1;
+  const bool group = word.starts_with(redis::kGroupWord);
+  // What only looks like ours to the script ("12 x" begins as a claim does) is not.
+  asked.foreign = reply.at(5).as_number() == 1 || (!owner && !group);
   if (!asked.foreign) asked.busy.token = static_cast<std::uint64_t>(reply.at(1).as_number());
-  asked.busy.holder = owner           ? owner->label
-                      : asked.foreign ? redis::kForeignLabel
-                                      : word.substr(redis::kGroupWord.size());
+  asked.busy.holder = owner    ? owner->label
+                      : !group ? redis::kForeignLabel
+                               : word.substr(redis::kGroupWord.size());
   if (reply.at(3).as_number() >= 0) {
-    asked.busy.expires_in = std::chrono::milliseconds(reply.at(3).as_number());
+    asked.busy.expires_in = redis::ttl_of_ms(reply.at(3).as_number());
   }
   asked.busy.rank = static_cast<std::uint64_t>(reply.at(4).as_number());
   return asked;
@@ -287,6 +299,7 @@ Task<Result<Grant>> RedisEngine::leave(const Claim& claim, Failure why) {
   // Whoever gave up waiting should not wait much longer; what is unknown is ended in the background.
   constexpr Duration kLongest = std::chrono::seconds(1);
   const Result<bool> left = co_await release(claim, Deadline::at(runtime().now() + kLongest));
+  if (!left && left.code() == Code::misconfigured) co_return left.failure();
   if (!left) {
     co_return Failure(Code::unknown,
                       why.message() + "; and the claim could not be taken back: " + left.message());
@@ -309,18 +322,28 @@ Task<Result<Grant>> RedisEngine::granted(const Claim& claim, const Asked& asked)
 
 Result<Grant> RedisEngine::renewal(const Hold& hold, const Result<Answer>& answer) const {
   if (!answer) return answer.failure();
-  if (answer->reply.as_number() == 1) return Grant{hold.token, answer->sent_at, hold.claim.ttl};
+  const Reply& reply = answer->reply;
+  if (reply.kind != Reply::Kind::integer || reply.number < 0 || reply.number > 1) {
+    return Failure(Code::unknown, "Redis: an answer to a renewal that makes no sense");
+  }
+  if (reply.number == 1) return Grant{hold.token, answer->sent_at, hold.claim.ttl};
   return Failure(Code::not_held, "the lock '" + hold.claim.name.display() +
                                      "' is not held by this claim any more: it expired, was "
                                      "released, or was taken away");
 }
 
+Keys RedisEngine::renewal_keys(const Hold& hold) const {
+  const bool alone = hold.claim.mode == Mode::exclusive;
+  return Keys(settings().prefix + hold.claim.name.bytes(), alone ? 2 : 5);
+}
+
 Invocation RedisEngine::renewal_of(const Hold& hold, const Keys& keys) {
-  return {&renew_, &keys, {hold.claim.id.hex(), std::to_string(milliseconds_of(hold.claim.ttl))}};
+  Script& script = hold.claim.mode == Mode::exclusive ? keep_ : renew_;
+  return {&script, &keys, {hold.claim.id.hex(), std::to_string(milliseconds_of(hold.claim.ttl))}};
 }
 
 Task<Result<Grant>> RedisEngine::renew_one(const Hold& hold, Deadline deadline) {
-  const Keys keys = keys_of(hold.claim.name);
+  const Keys keys = renewal_keys(hold);
   const auto invocation_for = [&](Node&) { return renewal_of(hold, keys); };
   Result<Performed> performed =
       co_await performer_.perform(keys, std::cref(invocation_for), false, deadline);
@@ -341,7 +364,7 @@ Task<void> RedisEngine::renew_at(Node& node, std::vector<Renewing> batch, Deadli
   keys.reserve(batch.size());
   invocations.reserve(batch.size());
   for (const Renewing& each : batch) {
-    keys.push_back(keys_of(each.hold->claim.name));
+    keys.push_back(renewal_keys(*each.hold));
     invocations.push_back(renewal_of(*each.hold, keys.back()));
   }
   const std::vector<Result<Answer>> answers = co_await node.run_all(invocations, deadline);
@@ -358,6 +381,18 @@ Task<void> RedisEngine::renew_at(Node& node, std::vector<Renewing> batch, Deadli
   static_cast<void>(co_await again.join(Deadline::never()));
 }
 
+Task<void> RedisEngine::renew_in_parts(Node& node, std::vector<Renewing> all, Deadline deadline) {
+  // Enough to hide the way to the server, and little enough for its buffers and ours.
+  constexpr std::size_t kPart = 500;
+  for (std::size_t begin = 0; begin < all.size(); begin += kPart) {
+    const auto first = all.begin() + static_cast<std::ptrdiff_t>(begin);
+    const auto last =
+        all.begin() + static_cast<std::ptrdiff_t>(std::min(begin + kPart, all.size()));
+    std::vector<Renewing> part(first, last);
+    co_await renew_at(node, std::move(part), deadline);
+  }
+}
+
 Task<std::vector<Result<Grant>>> RedisEngine::renew(std::span<const Hold> holds,
                                                     Deadline deadline) {
   const Deadline limit = request_deadline(deadline);
@@ -370,7 +405,7 @@ Task<std::vector<Result<Grant>>> RedisEngine::renew(std::span<const Hold> holds,
   std::map<Node*, std::vector<Renewing>> batches;
   TaskGroup group(runtime());
   for (std::size_t i = 0; i < holds.size(); ++i) {
-    Node* node = performer_.likely(keys_of(holds[i].claim.name));
+    Node* node = performer_.likely(Keys(settings().prefix + holds[i].claim.name.bytes(), 1));
     if (node) {
       batches[node].push_back({&holds[i], &outcomes[i]});
     } else {  // Nobody knows where it is.
@@ -378,7 +413,7 @@ Task<std::vector<Result<Grant>>> RedisEngine::renew(std::span<const Hold> holds,
     }
   }
   // All at the same time: a node that hangs must not cost the leases on the others.
-  for (auto& [node, batch] : batches) group.spawn(renew_at(*node, std::move(batch), limit));
+  for (auto& [node, batch] : batches) group.spawn(renew_in_parts(*node, std::move(batch), limit));
   static_cast<void>(co_await group.join(Deadline::never()));
   co_return outcomes;
 }
@@ -394,9 +429,13 @@ Task<Result<bool>> RedisEngine::release(const Claim& claim, Deadline deadline) {
   const Result<Performed> performed = co_await performer_.perform(
       keys, std::cref(invocation_for), false, request_deadline(deadline));
   if (!performed) co_return performed.failure();
+  const Reply& reply = performed->answer.reply;
+  if (reply.kind != Reply::Kind::integer || reply.number < 0 || reply.number > 1) {
+    co_return nonsense(*performed->node);
+  }
   if (in_line) in_line_.erase(claim.id);
   // Nothing there the second time: the first attempt may have ended it.
-  co_return performed->answer.reply.as_number() == 1 || performed->repeated;
+  co_return reply.number == 1 || performed->repeated;
 }
 
 // ---- Showing and breaking ----------------------------------------------------------------------

@@ -11,7 +11,7 @@ local word, token_key, queue, holders, holds = KEYS[1], KEYS[2], KEYS[3], KEYS[4
 local time = redis.call('TIME')
 local now_us = time[1] * 1000000 + time[2]
 local now_ms = math.floor(now_us / 1000)
-local GROUP = '^holdfast:'
+local GROUP, OURS = '^holdfast:', '^' .. string.rep('%x', 32) .. ' '
 
 local function next_token(ttl)
   local token = redis.call('INCR', token_key)
@@ -123,7 +123,7 @@ const std::string& take_source() {
 if redis.call('EXISTS', KEYS[3]) == 1 then return 0 end
 if not redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
   local value = redis.call('GET', KEYS[1])
-  if not string.find(value, '^%x+ ') or value == ARGV[1] then return 0 end
+  if not string.find(value, '^' .. string.rep('%x', 32) .. ' ') or value == ARGV[1] then return 0 end
   return {0, redis.call('GET', KEYS[2]) or '0', value, redis.call('PTTL', KEYS[1]), 0, 0}
 end
 local token = redis.pcall('INCR', KEYS[2])
@@ -142,13 +142,31 @@ return token
   return source;
 }
 
+// Behind an exclusive holder nobody can be served: queueing up is all there is to do.
 const std::string& acquire_source() {
-  static const std::string source = kCommon + R"lua(
+  static const std::string source = std::string(R"lua(
+local value = redis.call('GET', KEYS[1])
+if ARGV[5] == '1' and ARGV[3] ~= 'p' and value and value ~= ARGV[1] and
+   not string.find(value, '^holdfast:') then
+  local queue, member = KEYS[3], string.sub(ARGV[1], 1, 33) .. ARGV[6]
+  local rank = redis.call('ZRANK', queue, member)
+  if not rank then
+    local time = redis.call('TIME')
+    local last = redis.call('ZREVRANGE', queue, 0, 0, 'WITHSCORES')[2] or 0
+    redis.call('ZADD', queue,
+      string.format('%.0f', math.max(last + 1, time[1] * 1000000 + time[2])), member)
+    rank = redis.call('ZCARD', queue) - 1
+  end
+  redis.call('PEXPIRE', queue, 3600000)
+  return {0, redis.call('GET', KEYS[2]) or '0', value, redis.call('PTTL', KEYS[1]), rank,
+    string.find(value, '^' .. string.rep('%x', 32) .. ' ') and 0 or 1}
+end
+)lua") + kCommon + R"lua(
 local mine, ttl, mode, permits, wait, tail =
   ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 local id, label = string.sub(mine, 1, 32), string.sub(mine, 34)
 drop_ended()
-local value = redis.call('GET', word)
+value = redis.call('GET', word)
 if value == mine then
   redis.call('PEXPIRE', word, ttl)
   return tonumber(redis.call('GET', token_key) or next_token(ttl))
@@ -186,7 +204,7 @@ if wait == '1' then
 end
 local rank = redis.call('ZRANK', queue, member) or redis.call('ZCARD', queue)
 value = redis.call('GET', word) or ''
-local ours = string.find(value, GROUP) or string.find(value, '^%x+ ')
+local ours = string.find(value, GROUP) or string.find(value, OURS)
 local left = redis.call('PTTL', word)
 local first = redis.call('ZRANGE', holders, 0, 0, 'WITHSCORES')[2]
 if first and string.find(value, GROUP) then left = math.max(first - now_ms, 0) end
@@ -199,8 +217,29 @@ const std::string& release_source() {
   static const std::string source = std::string(R"lua(
 local value = redis.call('GET', KEYS[1])
 local mine = value and string.sub(value, 1, 33) == ARGV[1] .. ' '
-if mine and redis.call('EXISTS', KEYS[3]) == 0 then
-  return redis.call('DEL', KEYS[1])
+if mine then
+  local head = redis.pcall('ZPOPMIN', KEYS[3])
+  if head.err then  -- A key of another type: nobody waits there.
+    redis.call('DEL', KEYS[1])
+    return head
+  end
+  if not head[1] then return redis.call('DEL', KEYS[1]) end
+  -- From one exclusive holder to the next, in short; see serve() below.
+  local id, ttl, channel, label = string.match(head[1], '^(%x+) x %d+ (%d+) (%S+) (.*)$')
+  if id and redis.call('PUBSUB', 'NUMSUB', channel)[2] > 0 then
+    local time = redis.call('TIME')
+    local now_us = time[1] * 1000000 + time[2]
+    local token = redis.call('INCR', KEYS[2])
+    ttl = math.min(tonumber(ttl), 5000)
+    if token < now_us - 1000 then
+      token = now_us
+      redis.call('SET', KEYS[2], string.format('%.0f', token), 'PX', 86400000 + ttl)
+    end
+    redis.call('SET', KEYS[1], id .. ' ' .. label, 'PX', ttl)
+    redis.pcall('PUBLISH', channel, string.format('grant %s %.0f %d', id, token, ttl))
+    return 1
+  end
+  redis.call('ZADD', KEYS[3], head[2], head[1])
 end
 )lua") + kCommon + R"lua(
 local id = ARGV[1]
@@ -225,17 +264,21 @@ return held
   return source;
 }
 
-const std::string& renew_source() {
-  static const std::string source = std::string(R"lua(
+const std::string& keep_source() {
+  static const std::string source = R"lua(
 local value = redis.call('GET', KEYS[1])
-if value and string.sub(value, 1, 33) == ARGV[1] .. ' ' then
-  redis.call('PEXPIRE', KEYS[1], ARGV[2])
-  redis.call('PEXPIRE', KEYS[2], ARGV[2] + 86400000)
-  return 1
-end
-if not value or not string.find(value, '^holdfast:') then return 0 end
-)lua") + kCommon + R"lua(
+if not value or string.sub(value, 1, 33) ~= ARGV[1] .. ' ' then return 0 end
+redis.call('PEXPIRE', KEYS[1], ARGV[2])
+redis.call('PEXPIRE', KEYS[2], ARGV[2] + 86400000)
+return 1
+)lua";
+  return source;
+}
+
+const std::string& renew_source() {
+  static const std::string source = kCommon + R"lua(
 local id = ARGV[1]
+local value = redis.call('GET', word)
 drop_ended()
 if redis.call('HEXISTS', holds, id) == 0 then return 0 end
 redis.call('ZADD', holders, now_ms + ARGV[2], id)
@@ -251,7 +294,7 @@ drop_ended()
 local value = redis.call('GET', word)
 if not value then return 0 end
 if not string.find(value, GROUP) then
-  if not string.find(value, '^%x+ ') or redis.call('GET', token_key) ~= ARGV[1] then return 0 end
+  if not string.find(value, OURS) or redis.call('GET', token_key) ~= ARGV[1] then return 0 end
   redis.call('DEL', word)
   serve(nil)
   return 1

@@ -44,7 +44,9 @@ inline constexpr std::chrono::minutes kLongestTaken{10};
 const std::string& acquire_source();
 // ARGV: claim, and if it may be waiting "MODE PERMITS TTL_MS CHANNEL LABEL".  1 if it held, 0 if it waited or was not there.
 const std::string& release_source();
-// ARGV: claim ttl_ms.  1 or 0.
+// An exclusive claim's renewal.  KEYS: word token.  ARGV: claim ttl_ms.  1 or 0.
+const std::string& keep_source();
+// A shared or permit claim's renewal.  ARGV: claim ttl_ms.  1 or 0.
 const std::string& renew_source();
 // ARGV: token.  1 or 0.
 const std::string& evict_source();

@@ -45,6 +45,7 @@ class Sentinels {
 Task<Result<Endpoint>> Sentinels::locate(Deadline deadline) {
   constexpr Duration kPerSentinel = std::chrono::milliseconds(700);
   std::string why;
+  std::size_t ignorant = 0;
   for (std::size_t i = 0; i < asked_.size(); ++i) {
     const std::size_t index = (good_ + i) % asked_.size();
     const Deadline limit = deadline.sooner(runtime_.now() + kPerSentinel);
@@ -62,7 +63,10 @@ Task<Result<Endpoint>> Sentinels::locate(Deadline deadline) {
     }
     if (reply.is_error()) co_return failure_of(reply, endpoints_[index]);
     if (reply.items.size() != 2) {
-      why = endpoints_[index].display() + " knows no master '" + master_ + "'";
+      why = "the sentinel at " + endpoints_[index].display() + " knows no master '" + master_ + "'";
+      if (++ignorant == asked_.size()) {
+        co_return Failure(Code::misconfigured, why + ", nor does any other; check the URL");
+      }
       continue;
     }
     good_ = index;

@@ -11,7 +11,8 @@ constexpr std::uint16_t kSentinelPort = 26379;
 
 constexpr const char* kForm =
     "write redis[s]://HOST[:PORT][/DATABASE], "
-    "redis[s]+sentinel://HOST,HOST,HOST/MASTER[/DATABASE] or redis[s]+cluster://HOST,HOST,HOST; a login goes in front of the first HOST";
+    "redis[s]+sentinel://HOST,HOST,HOST/MASTER[/DATABASE] or redis[s]+cluster://HOST,HOST,HOST; a "
+    "login goes in front of the first HOST";
 constexpr const char* kOptions =
     "socket, prefix, wait_replicas, client_name, connect_timeout_ms, command_timeout_ms, ca, cert, "
     "key, verify, sentinel_user, sentinel_password";
