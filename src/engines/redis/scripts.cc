@@ -195,7 +195,7 @@ if redis.call('EXISTS', queue) == 0 and admits(mode, permits) then
 end
 local member = id .. ' ' .. tail
 if wait == '1' then
-  if not redis.call('ZSCORE', queue, member) then
+  if not redis.call('ZRANK', queue, member) then
     local last = redis.call('ZREVRANGE', queue, 0, 0, 'WITHSCORES')[2] or 0
     redis.call('ZADD', queue, string.format('%.0f', math.max(last + 1, now_us)), member)
   end

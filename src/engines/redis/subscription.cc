@@ -63,11 +63,17 @@ Task<Result<void>> Subscription::subscribe(Deadline deadline, std::stop_token st
   if (!opened) co_return opened;
   std::vector<std::string> commands;
   commands.push_back(encode({"CLIENT", "ID"}));
+  // Nobody hears it; but a user who may not publish would hand locks over without telling.
+  commands.push_back(encode({"PUBLISH", channel_, "hello"}));
   commands.push_back(encode({"SUBSCRIBE", channel_}));
   commands.push_back(encode({"SUBSCRIBE", kInvalidations}));
   const std::vector<Result<Answer>> answers =
       co_await connection_.call_all(std::move(commands), deadline, std::move(stop));
-  const Result<Answer>& subscribed = answers[1];
+  const Result<Answer>& published = answers[1];
+  const Result<Answer>& subscribed = answers[2];
+  if (published && published->reply.is_error()) {
+    co_return failure_of(published->reply, endpoint());
+  }
   if (!subscribed) co_return Failure(Code::unreachable, subscribed.message());
   if (!connection_.connected() || connection_.generation() != subscribed->generation) {
     co_return Failure(Code::unreachable, "the connection broke again");
@@ -75,7 +81,7 @@ Task<Result<void>> Subscription::subscribe(Deadline deadline, std::stop_token st
   if (subscribed->reply.is_error()) co_return failure_of(subscribed->reply, endpoint());
   // Without the rights to these two, keys of others are looked at again and again instead.
   const bool can_watch =
-      answers[0] && !answers[0]->reply.is_error() && answers[2] && !answers[2]->reply.is_error();
+      answers[0] && !answers[0]->reply.is_error() && answers[3] && !answers[3]->reply.is_error();
   client_id_ = can_watch ? answers[0]->reply.as_number() : 0;
   proven_at_ = subscribed->sent_at;
   listening_ = true;
