@@ -32,12 +32,15 @@ RealRuntime::Inside::Inside(RealRuntime& runtime)
 RealRuntime::Inside::~Inside() {
   if (!lock_.owns_lock()) return;
   runtime_.run_ready();
-  inside_of = outer_;
+  release();
 }
 
 void RealRuntime::Inside::release() {
   inside_of = outer_;
+  // Not before the monitor is free: whoever is woken may run at once, and want to enter again.
+  const std::vector<Blocked*> finished = std::exchange(runtime_.finished_, {});
   lock_.unlock();
+  for (Blocked* blocked : finished) blocked->gate.open(Blocked::kDone);
 }
 
 void RealRuntime::Inside::retake() {
@@ -195,7 +198,7 @@ RealRuntime::Root RealRuntime::run_blocked(Task<void> task, Blocked& blocked) {
     if (!blocked.place) co_return;  // It has not begun to wait.
     blocked_.erase(*blocked.place);
     last_call_ = now();
-    blocked.gate.open(Blocked::kDone);
+    finished_.push_back(&blocked);
   } else if (driver_thread_ != std::this_thread::get_id()) {
     kick_driver();  // Another thread has finished the driver's call while it waits in epoll.
   }
@@ -260,7 +263,12 @@ void RealRuntime::wait_for_result(Blocked& me, Inside& inside) {
     inside.release();
     if (me.gate.wait() == Blocked::kDone) return;
     inside.retake();
-    if (me.done) return;  // Meanwhile. The role, if it is still free, must go on to somebody.
+    if (me.done) {  // Meanwhile; but who finished it has not opened the gate yet.
+      if (!driven_) pass_role_on();
+      inside.release();
+      while (me.gate.wait() != Blocked::kDone) std::this_thread::yield();
+      return;
+    }
     me.gate.close();
   }
 }

@@ -27,6 +27,7 @@
 #include <mutex>
 #include <optional>
 #include <thread>
+#include <vector>
 
 #include "base/callback_thread.h"
 #include "base/fork_watch.h"
@@ -146,6 +147,7 @@ class RealRuntime final : public Runtime, public Loop {
   RunQueue ready_;
   Random random_;
   std::list<Blocked*> blocked_;
+  std::vector<Blocked*> finished_;  // their gates are opened when the monitor is left
   std::size_t detached_ = 0;
   std::size_t watches_ = 0;
   bool driven_ = false;        // somebody has the driver's role
