@@ -242,6 +242,7 @@ Task<Result<Grant>> RedisEngine::acquire(const Claim& claim, const Wait& wait) {
 Task<Result<Grant>> RedisEngine::wait_in_line(const Claim& claim, const Keys& keys,
                                               const Wait& wait) {
   constexpr Duration kLookAgain = std::chrono::seconds(5);
+  constexpr Duration kLookAgainBehind = std::chrono::seconds(15);  // not at the head of the queue
   constexpr Duration kStagger = std::chrono::milliseconds(3);
   constexpr Duration kForeignPoll = std::chrono::milliseconds(20);
   constexpr Duration kForeignLook = std::chrono::milliseconds(500);
@@ -261,6 +262,7 @@ Task<Result<Grant>> RedisEngine::wait_in_line(const Claim& claim, const Keys& ke
       last_answer = now;
       if (asked->grant) co_return co_await granted(claim, *asked);
       busy = std::move(asked->busy);
+      if (busy.rank > 0) look_at = now + runtime().jitter(kLookAgainBehind);
       if (busy.expires_in) {
         // The head first, or all would ask at the same moment.
         const auto turn = static_cast<Duration::rep>(std::min<std::uint64_t>(busy.rank, 1000)) + 1;
