@@ -31,9 +31,12 @@ std::optional<PushedGrant> parse_pushed_grant(std::string_view text, BootTime pr
 
 Subscription::Subscription(Runtime& runtime, const ConnectionSettings& settings,
                            Connection::Locate where)
-    : channel_("holdfast:" + draw_claim_id(runtime).hex()),
+    : runtime_(runtime),
+      patience_(settings.connect_timeout),
+      channel_("holdfast:" + draw_claim_id(runtime).hex()),
       connection_(runtime, settings, std::move(where)),
-      subscribed_(runtime) {
+      subscribed_(runtime),
+      background_(runtime) {
   connection_.on_push = [this](const Reply& reply) { on_push(reply); };
   connection_.on_lost = [this] {
     listening_ = false;
@@ -42,24 +45,33 @@ Subscription::Subscription(Runtime& runtime, const ConnectionSettings& settings,
 }
 
 Task<Result<void>> Subscription::listen(Deadline deadline, std::stop_token stop) {
-  while (subscribing_) {
-    // Once is enough, and the server answers CLIENT ID only before the first SUBSCRIBE.
-    const Woken woken = co_await subscribed_.wait(deadline, stop);
-    if (woken != Woken::signalled) {
-      co_return Failure(Code::unreachable, "the subscription was not confirmed in time");
-    }
-  }
   if (listening()) co_return Result<void>();
-  subscribing_ = true;
-  subscribed_.reset();
-  Result<void> outcome = co_await subscribe(deadline, std::move(stop));
-  subscribing_ = false;
-  subscribed_.set();
-  co_return outcome;
+  // In the background: whoever asked first may give up first, and a server answers CLIENT ID and
+  // PUBLISH only before the first SUBSCRIBE.
+  if (!subscribing_) {
+    subscribing_ = true;
+    subscribed_.reset();
+    background_.spawn(subscribe_in_background());
+  }
+  const Woken woken = co_await subscribed_.wait(deadline, std::move(stop));
+  if (woken == Woken::timed_out) {
+    co_return Failure(Code::unreachable, "the subscription was not confirmed in time");
+  }
+  if (woken == Woken::cancelled) co_return Failure(Code::cancelled, "cancelled by the caller");
+  if (listening()) co_return Result<void>();
+  if (!last_try_) co_return last_try_.failure();
+  co_return Failure(Code::unreachable, "the connection broke again");
 }
 
-Task<Result<void>> Subscription::subscribe(Deadline deadline, std::stop_token stop) {
-  const Result<void> opened = co_await connection_.open(deadline, stop);
+Task<void> Subscription::subscribe_in_background() {
+  last_try_ = co_await subscribe(Deadline::at(runtime_.now() + patience_));
+  if (!last_try_) connection_.drop("the subscription was not confirmed");
+  subscribing_ = false;
+  subscribed_.set();
+}
+
+Task<Result<void>> Subscription::subscribe(Deadline deadline) {
+  const Result<void> opened = co_await connection_.open(deadline);
   if (!opened) co_return opened;
   std::vector<std::string> commands;
   commands.push_back(encode({"CLIENT", "ID"}));
@@ -68,7 +80,7 @@ Task<Result<void>> Subscription::subscribe(Deadline deadline, std::stop_token st
   commands.push_back(encode({"SUBSCRIBE", channel_}));
   commands.push_back(encode({"SUBSCRIBE", kInvalidations}));
   const std::vector<Result<Answer>> answers =
-      co_await connection_.call_all(std::move(commands), deadline, std::move(stop));
+      co_await connection_.call_all(std::move(commands), deadline);
   const Result<Answer>& published = answers[1];
   const Result<Answer>& subscribed = answers[2];
   if (published && published->reply.is_error()) {

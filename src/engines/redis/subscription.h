@@ -42,9 +42,12 @@ class Subscription {
   Task<bool> ping(Deadline deadline);
 
  private:
-  Task<Result<void>> subscribe(Deadline deadline, std::stop_token stop);
+  Task<void> subscribe_in_background();
+  Task<Result<void>> subscribe(Deadline deadline);
   void on_push(const Reply& reply);
 
+  Runtime& runtime_;
+  Duration patience_;
   std::string channel_;
   Connection connection_;
   bool subscribing_ = false;
@@ -52,6 +55,8 @@ class Subscription {
   bool listening_ = false;
   std::int64_t client_id_ = 0;
   BootTime proven_at_{};  // what arrives now was made after this
+  Result<void> last_try_;
+  TaskGroup background_;  // Last: its task ends before what it uses.
 };
 
 }  // namespace holdfast::internal::redis
