@@ -1,11 +1,11 @@
 #include "engines/redis/redis_engine.h"
 
 #include <algorithm>
-#include <map>
 #include <unordered_set>
 
 #include "engines/redis/lock_view.h"
 #include "engines/redis/performer.h"
+#include "engines/redis/renewals.h"
 
 namespace holdfast::internal {
 
@@ -14,6 +14,7 @@ namespace {
 using redis::Answer;
 using redis::Invocation;
 using redis::Keys;
+using redis::milliseconds_of;
 using redis::Node;
 using redis::Reply;
 using redis::Script;
@@ -21,10 +22,6 @@ using Performed = redis::Performer::Performed;
 
 const char* letter_of(Mode mode) {
   return mode == Mode::exclusive ? "x" : mode == Mode::shared ? "s" : "p";
-}
-
-std::int64_t milliseconds_of(Duration span) {
-  return std::chrono::ceil<std::chrono::milliseconds>(span).count();
 }
 
 Failure cancelled() { return Failure(Code::cancelled, "cancelled by the caller"); }
@@ -35,7 +32,9 @@ class RedisEngine final : public Engine {
 
   const Guarantees& guarantees() const override { return guarantees_; }
   Task<Result<Grant>> acquire(const Claim& claim, const Wait& wait) override;
-  Task<std::vector<Result<Grant>>> renew(std::span<const Hold> holds, Deadline deadline) override;
+  Task<std::vector<Result<Grant>>> renew(std::span<const Hold> holds, Deadline deadline) override {
+    return renewals_.renew(holds, request_deadline(deadline));
+  }
   Task<Result<bool>> release(const Claim& claim, Deadline deadline) override;
   Task<Result<void>> detach(const Hold& hold, Deadline) override {
     in_line_.erase(hold.claim.id);
@@ -81,18 +80,6 @@ class RedisEngine final : public Engine {
   // Ends what the claim has, and says why.
   Task<Result<Grant>> leave(const Claim& claim, Failure why);
   Task<Result<Grant>> granted(const Claim& claim, const Asked& asked);
-  // A hold that is being renewed, and where to say how it went.
-  struct Renewing {
-    const Hold* hold;
-    Result<Grant>* outcome;
-  };
-  Keys renewal_keys(const Hold& hold) const;
-  Invocation renewal_of(const Hold& hold, const Keys& keys);
-  Task<Result<Grant>> renew_one(const Hold& hold, Deadline deadline);
-  Task<void> renew_alone(const Hold& hold, Deadline deadline, Result<Grant>& outcome);
-  Task<void> renew_at(Node& node, std::vector<Renewing> batch, Deadline deadline);
-  Task<void> renew_in_parts(Node& node, std::vector<Renewing> all, Deadline deadline);
-  Result<Grant> renewal(const Hold& hold, const Result<Answer>& answer) const;
   void check_memory(const std::string& info);
 
   Guarantees guarantees_;
@@ -101,11 +88,10 @@ class RedisEngine final : public Engine {
   Script take_{redis::take_source(), {}};
   Script acquire_{redis::acquire_source(), {}};
   Script release_{redis::release_source(), {}};
-  Script keep_{redis::keep_source(), {}};
-  Script renew_{redis::renew_source(), {}};
   Script evict_{redis::evict_source(), {}};
   Script inspect_{redis::inspect_source(), {}};
   redis::Performer performer_;
+  redis::Renewals renewals_;
   std::unordered_set<ClaimId> in_line_;  // claims that a server may have in its queue
 };
 
@@ -123,7 +109,8 @@ RedisEngine::RedisEngine(const redis::Settings& settings, Runtime& runtime,
     : Engine(runtime),
       guarantees_(guarantees_of(settings.layout)),
       observer_(options.observer),
-      performer_(runtime, settings, [this](const std::string& info) { check_memory(info); }) {}
+      performer_(runtime, settings, [this](const std::string& info) { check_memory(info); }),
+      renewals_(runtime, performer_) {}
 
 // ---- Asking ------------------------------------------------------------------------------------
 
@@ -320,105 +307,7 @@ Task<Result<Grant>> RedisEngine::granted(const Claim& claim, const Asked& asked)
   co_return co_await leave(claim, confirmed.failure());
 }
 
-// ---- Keeping and giving back -------------------------------------------------------------------
-
-Result<Grant> RedisEngine::renewal(const Hold& hold, const Result<Answer>& answer) const {
-  if (!answer) return answer.failure();
-  const Reply& reply = answer->reply;
-  if (reply.kind != Reply::Kind::integer || reply.number < 0 || reply.number > 1) {
-    return Failure(Code::unknown, "Redis: an answer to a renewal that makes no sense");
-  }
-  if (reply.number == 1) return Grant{hold.token, answer->sent_at, hold.claim.ttl};
-  return Failure(Code::not_held, "the lock '" + hold.claim.name.display() +
-                                     "' is not held by this claim any more: it expired, was "
-                                     "released, or was taken away");
-}
-
-Keys RedisEngine::renewal_keys(const Hold& hold) const {
-  const bool alone = hold.claim.mode == Mode::exclusive;
-  return Keys(settings().prefix + hold.claim.name.bytes(), alone ? 2 : 5);
-}
-
-Invocation RedisEngine::renewal_of(const Hold& hold, const Keys& keys) {
-  Script& script = hold.claim.mode == Mode::exclusive ? keep_ : renew_;
-  return {&script, &keys, {hold.claim.id.hex(), std::to_string(milliseconds_of(hold.claim.ttl))}};
-}
-
-Task<Result<Grant>> RedisEngine::renew_one(const Hold& hold, Deadline deadline) {
-  const Keys keys = renewal_keys(hold);
-  const auto invocation_for = [&](Node&) { return renewal_of(hold, keys); };
-  Result<Performed> performed =
-      co_await performer_.perform(keys, std::cref(invocation_for), false, deadline);
-  if (!performed) co_return performed.failure();
-  const Result<void> confirmed =
-      co_await performer_.replicated(*performed->node, performed->answer.generation, deadline);
-  if (!confirmed) co_return confirmed.failure();
-  co_return renewal(hold, performed->answer);
-}
-
-Task<void> RedisEngine::renew_alone(const Hold& hold, Deadline deadline, Result<Grant>& outcome) {
-  outcome = co_await renew_one(hold, deadline);
-}
-
-Task<void> RedisEngine::renew_at(Node& node, std::vector<Renewing> batch, Deadline deadline) {
-  std::vector<Keys> keys;
-  std::vector<Invocation> invocations;
-  keys.reserve(batch.size());
-  invocations.reserve(batch.size());
-  for (const Renewing& each : batch) {
-    keys.push_back(renewal_keys(*each.hold));
-    invocations.push_back(renewal_of(*each.hold, keys.back()));
-  }
-  const std::vector<Result<Answer>> answers = co_await node.run_all(invocations, deadline);
-  const std::uint64_t generation = answers.back() ? answers.back()->generation : 0;
-  const Result<void> confirmed = co_await performer_.replicated(node, generation, deadline);
-  TaskGroup again(runtime());
-  for (std::size_t i = 0; i < batch.size(); ++i) {
-    if (answers[i] && answers[i]->reply.is_error()) {  // moved, perhaps
-      again.spawn(renew_alone(*batch[i].hold, deadline, *batch[i].outcome));
-    } else {
-      *batch[i].outcome = confirmed ? renewal(*batch[i].hold, answers[i]) : confirmed.failure();
-    }
-  }
-  static_cast<void>(co_await again.join(Deadline::never()));
-}
-
-Task<void> RedisEngine::renew_in_parts(Node& node, std::vector<Renewing> all, Deadline deadline) {
-  // Enough to hide the way to the server, and little enough for its buffers and ours.
-  constexpr std::size_t kPart = 500;
-  for (std::size_t begin = 0; begin < all.size(); begin += kPart) {
-    const auto first = all.begin() + static_cast<std::ptrdiff_t>(begin);
-    const auto last =
-        all.begin() + static_cast<std::ptrdiff_t>(std::min(begin + kPart, all.size()));
-    std::vector<Renewing> part(first, last);
-    co_await renew_at(node, std::move(part), deadline);
-  }
-}
-
-Task<std::vector<Result<Grant>>> RedisEngine::renew(std::span<const Hold> holds,
-                                                    Deadline deadline) {
-  const Deadline limit = request_deadline(deadline);
-  std::vector<Result<Grant>> outcomes;
-  if (holds.size() == 1) {
-    outcomes.push_back(co_await renew_one(holds.front(), limit));
-    co_return outcomes;
-  }
-  outcomes.assign(holds.size(), Failure(Code::unreachable, "not asked"));
-  std::map<Node*, std::vector<Renewing>> batches;
-  TaskGroup group(runtime());
-  for (std::size_t i = 0; i < holds.size(); ++i) {
-    Node* node = performer_.likely(Keys(settings().prefix + holds[i].claim.name.bytes(), 1));
-    if (node) {
-      batches[node].push_back({&holds[i], &outcomes[i]});
-    } else {  // Nobody knows where it is.
-      group.spawn(renew_alone(holds[i], limit, outcomes[i]));
-    }
-  }
-  // All at the same time: a node that hangs must not cost the leases on the others.
-  for (auto& [node, batch] : batches) group.spawn(renew_in_parts(*node, std::move(batch), limit));
-  static_cast<void>(co_await group.join(Deadline::never()));
-  co_return outcomes;
-}
+// ---- Giving back -------------------------------------------------------------------------------
 
 Task<Result<bool>> RedisEngine::release(const Claim& claim, Deadline deadline) {
   const Keys keys = keys_of(claim.name);

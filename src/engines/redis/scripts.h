@@ -19,9 +19,15 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <string>
 
 namespace holdfast::internal::redis {
+
+// As the scripts count time; never less than it is.
+inline std::int64_t milliseconds_of(std::chrono::nanoseconds span) {
+  return std::chrono::ceil<std::chrono::milliseconds>(span).count();
+}
 
 // A script and the digest under which servers know it, as the first of them told.
 struct Script {
