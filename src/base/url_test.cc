@@ -49,7 +49,9 @@ TEST(UrlTest, OddPasswordsAreRedacted) {
       EXPECT_THAT(redacted(url), Not(HasSubstr("s3cr3t"))) << url;
       EXPECT_THAT(redacted(url), HasSubstr("user")) << url;
       const Result<Url> parsed = Url::parse(url + "%");
-      if (!parsed) EXPECT_THAT(parsed.message(), Not(HasSubstr("s3cr3t"))) << url;
+      if (!parsed) {
+        EXPECT_THAT(parsed.message(), Not(HasSubstr("s3cr3t"))) << url;
+      }
     }
   }
 }
