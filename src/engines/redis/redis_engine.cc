@@ -249,7 +249,9 @@ Task<Result<Grant>> RedisEngine::wait_in_line(const Claim& claim, const Keys& ke
       last_answer = now;
       if (asked->grant) co_return co_await granted(claim, *asked);
       busy = std::move(asked->busy);
-      if (busy.rank > 0) look_at = now + runtime().jitter(kLookAgainBehind);
+      // (In a cluster the slot may have moved, and nobody tells those who wait where it was.)
+      const bool may_move = settings().layout == redis::Layout::cluster;
+      if (busy.rank > 0 && !may_move) look_at = now + runtime().jitter(kLookAgainBehind);
       if (busy.expires_in) {
         // The head first, or all would ask at the same moment.
         const auto turn = static_cast<Duration::rep>(std::min<std::uint64_t>(busy.rank, 1000)) + 1;
