@@ -266,5 +266,32 @@ TEST(RedisState, TokensGrowOverTheLossOfTheirCounterAndAreExact) {
   }
 }
 
+// As after a crash with appendfsync everysec, or the promotion of a replica that lagged.
+TEST(RedisState, ACounterRestoredFromOlderDataRepeatsNoToken) {
+  RedisServer server;
+  Client client = open(server.url());
+  Client other = open(server.url());
+  Result<Lease> first = client.mutex("x", kLong).try_acquire();
+  ASSERT_EQ(told(first), "granted");
+  const Token before = first->token();
+  const std::string older = std::to_string(before.value() - 100);
+  ASSERT_EQ(told(first->release()), "granted");
+  pause_for(5ms);  // No server comes back in less.
+  server.command({"SET", kTokenKey, older});
+  Result<Lease> second = client.mutex("x", kLong).try_acquire();
+  ASSERT_EQ(told(second), "granted");
+  const Token taken = second->token();
+  EXPECT_GT(taken, before);
+  // By push as well.
+  Pending waiting = in_thread([&] { return other.mutex("x", kLong).try_acquire_for(10s); });
+  ASSERT_TRUE(eventually([&] { return waiters(client, "x") == 1; }));
+  pause_for(5ms);
+  server.command({"SET", kTokenKey, older});
+  ASSERT_EQ(told(second->release()), "granted");
+  Result<Lease> third = waiting.get();
+  ASSERT_EQ(told(third), "granted");
+  EXPECT_GT(third->token(), taken);
+}
+
 }  // namespace
 }  // namespace holdfast::redis_tests

@@ -49,8 +49,7 @@ Task<void> Connection::open_in_background() {
   constexpr Duration kShortest = std::chrono::milliseconds(5);
   constexpr Duration kLongest = std::chrono::seconds(1);
   if (runtime_.now() < not_before_) {
-    const Woken woken = co_await sleep_until(runtime_, not_before_, background_.stop_token());
-    static_cast<void>(woken);
+    static_cast<void>(co_await sleep_until(runtime_, not_before_, background_.stop_token()));
   }
   last_opening_ = co_await try_to_open();
   if (last_opening_) {

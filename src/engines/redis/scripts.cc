@@ -28,15 +28,11 @@ local function group_word(mode, permits)
   return 'holdfast:permits ' .. permits
 end
 
-local function no_holders()
-  redis.call('DEL', holders, holds)
-end
-
 -- Ends what has expired; afterwards word, holders and holds agree.
 local function drop_ended()
   local value = redis.call('GET', word)
   if not value or not string.find(value, GROUP) then
-    if redis.call('EXISTS', holders) == 1 then no_holders() end
+    if redis.call('EXISTS', holders) == 1 then redis.call('DEL', holders, holds) end
     return
   end
   local ended = redis.call('ZRANGEBYSCORE', holders, '-inf', now_ms)
@@ -116,8 +112,8 @@ end
 
 }  // namespace
 
-// The way of a lock that nobody else wants: it costs no more than it must. Each key and argument of
-// a script costs a server more than a hundredth of all that it does for a lock.
+// The way of a lock that nobody else wants: it costs no more than it must. Each key and argument
+// of a script costs, too.
 const std::string& take_source() {
   static const std::string source = R"lua(
 if redis.call('EXISTS', KEYS[3]) == 1 then return 0 end
