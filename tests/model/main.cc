@@ -74,7 +74,7 @@ void print_way(const Run& run, const Outcome<Redlock>& outcome) {
 bool exercised(const Run& run, const Coverage& coverage) {
   if (coverage.states_with_grants == 0 || coverage.first_round == 0) return false;
   if (!run.config.one_guess && coverage.second_round == 0) return false;
-  if (run.config.expiry && coverage.late == 0) return false;
+  if (run.config.expiry && !run.config.one_guess && coverage.late == 0) return false;
   return run.config.wipes == 0 || (coverage.rejoins > 0 && coverage.later_epoch > 0);
 }
 

@@ -80,6 +80,25 @@ Found intact_but_overtaken(const Config& config, const State& state) {
   });
 }
 
+Found current_but_overtaken(const Config& config, const State& state) {
+  for (const Node& one : state.nodes) {
+    if (one.marker != Marker::kOpen || one.fence_of == 0) continue;
+    int same = 0;
+    for (const Node& node : state.nodes) {
+      if (node.marker == Marker::kOpen && node.fence == one.fence &&
+          node.fence_of == one.fence_of) {
+        ++same;
+      }
+    }
+    const Greatest other = greatest_of_others(config, state, one.fence_of);
+    if (same < config.majority() || other.token <= one.fence) continue;
+    return "current: " + name(other.claim) + " has token " + std::to_string(other.token) +
+           " while a majority has F = (" + std::to_string(one.fence) + ", " + name(one.fence_of) +
+           ")";
+  }
+  return {};
+}
+
 Found not_exclusive(const Config& config, const State& state) {
   Claim holder = 0;
   for (Claim claim = 1; claim <= config.sizes.claims; ++claim) {
@@ -99,6 +118,7 @@ std::optional<std::string> violation(const Config& config, const State& state) {
   if (Found found = out_of_order(config, state)) return found;
   if (!config.rules.counters) {
     if (Found found = intact_but_overtaken(config, state)) return found;
+    if (Found found = current_but_overtaken(config, state)) return found;
   }
   if (!config.expiry && config.wipes == 0) return not_exclusive(config, state);
   return {};

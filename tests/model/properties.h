@@ -7,6 +7,8 @@
 //              before the other client sent its first vote.
 //   intact     While a majority of nodes keeps the word of a claim without a break since each of
 //              them accepted t for it, and t is granted, t is the greatest token granted to anybody.
+//   current    While F = (t, claim) on a majority of open nodes, nobody was granted more than t: what a
+//              renewal asks, words apart.
 //   exclusion  Where words end by release only: one claim at most is granted and not given up.
 //
 // And one that is *not* true, kept to show why the statement above says "without a break":

@@ -237,7 +237,7 @@ class Steps {
   void lives(int n) {
     const Node& before = node(n);
     if (state_.wipes < config_.wipes && before.marker != Marker::kBlank) wipe(n);
-    if (before.marker == Marker::kBlank) rejoin(n);
+    if (before.marker != Marker::kOpen) rejoin(n);
     if (before.marker == Marker::kJoining) complete(n);
     if (before.marker != Marker::kOpen) return;
     for (int epoch = before.epoch + 1; epoch <= state_.newest; ++epoch) {
@@ -258,20 +258,20 @@ class Steps {
 
   // The node notes that it joins, before anything is asked of the others: whoever began before the
   // node's last life can no more complete. The epoch may be greater than it needs to be, because
-  // the others are asked one by one.
+  // the others are asked one by one. Another client may begin anew where one was left.
   void rejoin(int n) {
-    const int slot = free_slot();
+    const bool anew = node(n).marker == Marker::kJoining;
+    const int slot = anew ? node(n).rejoin : free_slot();
     if (slot < 0) return;
-    if (rules_.recovery == Recovery::kNone || rules_.recovery == Recovery::kCopyMax) {
-      become_joining(add({.kind = Kind::kRejoin, .node = n, .epoch = 1}), n, slot, 1);
+    if (rules_.recovery != Recovery::kByEpoch) {
+      if (!anew) become_joining(n, slot, 1);
       return;
     }
     const int least = rules_.rejoin_epoch_is_new ? least_epoch_of_majority(n) + 1 : 2;
     if (least == 1) return;  // too few of the others are open
     const int most = std::min<int>(state_.newest + 1, config_.sizes.epochs);
     for (int epoch = least; epoch <= most; ++epoch) {
-      const auto chosen = static_cast<Epoch>(epoch);
-      become_joining(add({.kind = Kind::kRejoin, .node = n, .epoch = chosen}), n, slot, chosen);
+      if (epoch != node(n).epoch) become_joining(n, slot, static_cast<Epoch>(epoch));
     }
   }
 
@@ -296,10 +296,13 @@ class Steps {
     return epochs[at(quorum - 1)];
   }
 
-  void become_joining(State& next, int n, int slot, Epoch epoch) {
+  void become_joining(int n, int slot, Epoch epoch) {
+    State& next = add({.kind = Kind::kRejoin, .node = n, .epoch = epoch});
+    end_reading(next, slot);
     Node& after = next.nodes[at(n)];
     after.marker = Marker::kJoining;
     after.epoch = epoch;
+    after.fence = after.fence_of = 0;
     after.rejoin = static_cast<std::uint8_t>(slot);
     next.newest = std::max(next.newest, epoch);
   }

@@ -57,9 +57,9 @@ class Reducer {
 
   // In this life of the node.
   bool can_accept(const Node& node, Claim claim, Token token, Epoch epoch) const {
-    if (node.marker == Marker::kBlank) return true;
+    if (node.marker != Marker::kOpen) return true;
     if (node.epoch > epoch || node.fence > token) return false;
-    if (node.fence < token || node.marker == Marker::kJoining) return true;
+    if (node.fence < token) return true;
     return node.fence_of == claim || config_.rules.equal_token_of_another;
   }
 

@@ -20,6 +20,12 @@ Config reserved(Config config) {
   return config;
 }
 
+Config one_token(Config config) {
+  config.sizes.tokens = 1;
+  config.one_guess = true;
+  return config;
+}
+
 std::vector<Run> make_runs() {
   const Config two{.sizes = sizes(3, 2, 4)};
   const Config three{.sizes = sizes(3, 3, 3)};
@@ -34,8 +40,12 @@ std::vector<Run> make_runs() {
   five_wipes_small.sizes.epochs = 2;
 
   std::vector<Run> all;
-  const auto holds = [&](std::string_view name, std::string_view what, const Config& config,
-                         bool deep = false) { all.push_back({name, what, config, "", deep}); };
+  const auto holds = [&](std::string_view name, std::string_view what, const Config& config) {
+    all.push_back({name, what, config, "", false});
+  };
+  const auto deep = [&](std::string_view name, std::string_view what, const Config& config) {
+    all.push_back({name, what, config, "", true});
+  };
   const auto refutes = [&](std::string_view name, std::string_view what, std::string_view breaks,
                            const Config& config, void (*make)(Rules&)) {
     all.push_back({name, what, mistake(config, make), breaks, false});
@@ -51,9 +61,13 @@ std::vector<Run> make_runs() {
         exclusive);
   holds("RedlockOneWipe", "3 nodes, 2 attempts, tokens 1-3, one node restarts empty", one_wipe);
   holds("RedlockOneWipeReserved", "the same with words that pass to a waiter", reserved(one_wipe));
-  holds("RedlockTwoWipes", "3 nodes, 2 attempts, tokens 1-2, two empty restarts", two_wipes);
+  holds("RedlockTwoWipes", "3 nodes, 2 attempts, token 1 only, two empty restarts",
+        one_token(two_wipes));
   holds("RedlockFiveNodesTwoWipes", "5 nodes, 2 attempts, token 1 only, two empty restarts",
         five_wipes);
+
+  deep("RedlockTwoWipesTwoTokens", "3 nodes, 2 attempts, tokens 1-2, two empty restarts",
+       two_wipes);
 
   refutes("RefutesIncrMax", "INCR on each node, token = the greatest reply", "unique", two,
           [](Rules& rules) { rules.counters = true; });
@@ -79,8 +93,8 @@ std::vector<Run> make_runs() {
           [](Rules& rules) { rules.epochs_add_up = true; });
   refutes("RefutesClaimCopied", "a rejoin restores the claim in F with its token", "unique",
           one_wipe, [](Rules& rules) { rules.rejoin_copies_claim = true; });
-  refutes("RefutesStaleRejoin", "a rejoin is completed after the node was emptied once more",
-          "unique", two_wipes, [](Rules& rules) { rules.rejoin_epoch_is_new = false; });
+  refutes("RefutesStaleRejoinEpoch", "a rejoin takes an epoch in which the node may have voted",
+          "unique", one_token(two_wipes), [](Rules& rules) { rules.rejoin_epoch_is_new = false; });
   refutes("RefutesVotesBeforeEstablished", "votes in an epoch that no majority has yet", "unique",
           five_wipes_small, [](Rules& rules) { rules.votes_need_established = false; });
   refutes("RefutesReusedClaimId", "an attempt that gave up tries again under its old id",
