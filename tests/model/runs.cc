@@ -36,6 +36,8 @@ std::vector<Run> make_runs() {
   const Config two_wipes{.sizes = sizes(3, 2, 2, 3), .wipes = 2};
   const Config five_wipes{
       .sizes = sizes(5, 2, 1, 3), .wipes = 2, .expiry = false, .one_guess = true};
+  Config four_wipes = five_wipes;
+  four_wipes.sizes.nodes = 4;
   Config five_wipes_small = five_wipes;
   five_wipes_small.sizes.epochs = 2;
 
@@ -60,14 +62,19 @@ std::vector<Run> make_runs() {
   holds("RedlockExclusion", "3 nodes, 3 attempts, tokens 1-3, words end by release only",
         exclusive);
   holds("RedlockOneWipe", "3 nodes, 2 attempts, tokens 1-3, one node restarts empty", one_wipe);
-  holds("RedlockOneWipeReserved", "the same with words that pass to a waiter", reserved(one_wipe));
   holds("RedlockTwoWipes", "3 nodes, 2 attempts, token 1 only, two empty restarts",
         one_token(two_wipes));
-  holds("RedlockFiveNodesTwoWipes", "5 nodes, 2 attempts, token 1 only, two empty restarts",
-        five_wipes);
+  holds("RedlockFourNodesTwoWipes", "4 nodes, 2 attempts, token 1 only, two empty restarts",
+        four_wipes);
+  holds("RedlockFiveNodesTwoWipes",
+        "5 nodes, 2 attempts, token 1 only, two empty restarts, one new epoch", five_wipes_small);
 
+  deep("RedlockOneWipeReserved", "RedlockOneWipe with words that pass to a waiter",
+       reserved(one_wipe));
   deep("RedlockTwoWipesTwoTokens", "3 nodes, 2 attempts, tokens 1-2, two empty restarts",
        two_wipes);
+  deep("RedlockFiveNodesTwoWipesTwoEpochs",
+       "5 nodes, 2 attempts, token 1 only, two empty restarts, two new epochs", five_wipes);
 
   refutes("RefutesIncrMax", "INCR on each node, token = the greatest reply", "unique", two,
           [](Rules& rules) { rules.counters = true; });
@@ -97,6 +104,8 @@ std::vector<Run> make_runs() {
           "unique", one_token(two_wipes), [](Rules& rules) { rules.rejoin_epoch_is_new = false; });
   refutes("RefutesVotesBeforeEstablished", "votes in an epoch that no majority has yet", "unique",
           five_wipes_small, [](Rules& rules) { rules.votes_need_established = false; });
+  refutes("RefutesVotesBeforeEstablishedThreeNodes", "the same with three nodes", "unique",
+          one_token(two_wipes), [](Rules& rules) { rules.votes_need_established = false; });
   refutes("RefutesReusedClaimId", "an attempt that gave up tries again under its old id",
           "exclusion", exclusive, [](Rules& rules) { rules.reuses_claim_id = true; });
 
