@@ -107,14 +107,16 @@ void other_fields(Bits& bits, StateT& state) {
 void put_bits(Key& key, int at, int width, std::uint64_t value) {
   assert(width < 64 && at + width <= static_cast<int>(64 * key.size()));
   const auto word = static_cast<std::size_t>(at / 64);
-  key[word] |= value << (at % 64);
-  if (at % 64 + width > 64) key[word + 1] |= value >> (64 - at % 64);
+  const int from = at % 64;
+  key[word] |= value << from;
+  if (from != 0 && from + width > 64) key[word + 1] |= value >> (64 - from);
 }
 
 std::uint64_t take_bits(const Key& key, int at, int width) {
   const auto word = static_cast<std::size_t>(at / 64);
-  std::uint64_t value = key[word] >> (at % 64);
-  if (at % 64 + width > 64) value |= key[word + 1] << (64 - at % 64);
+  const int from = at % 64;
+  std::uint64_t value = key[word] >> from;
+  if (from != 0 && from + width > 64) value |= key[word + 1] << (64 - from);
   return value & ((std::uint64_t{1} << width) - 1);
 }
 

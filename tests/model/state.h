@@ -69,9 +69,9 @@ struct State {
 // How many of everything there are: what a packed state has room for.
 struct Sizes {
   int nodes = 3;
-  int claims = 2;
-  int tokens = 3;
-  int epochs = 1;
+  Claim claims = 2;
+  Token tokens = 3;
+  Epoch epochs = 1;
 };
 
 // A state without the names of nodes and claims: states that differ in names only have one key.
