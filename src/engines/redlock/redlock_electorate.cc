@@ -87,7 +87,34 @@ quorum::Era RedlockElectorate::new_epoch() {
   const auto since_epoch = runtime_.wall().time_since_epoch();
   const auto now_ms = std::chrono::duration_cast<std::chrono::milliseconds>(since_epoch).count();
   const auto now = static_cast<std::uint64_t>(std::max<std::int64_t>(now_ms, 1));
-  return quorum::Era{std::max(era_.number + 1, now), runtime_.random() >> 11};
+  return quorum::Era{std::max(era_.number + 1, now), nonce()};
+}
+
+void RedlockElectorate::hear_of(const Marker& marker) {
+  if (marker.epoch > era_) {
+    era_ = marker.epoch;
+    established_ = false;
+  }
+  if (marker.votes() && marker.epoch == era_ && marker.established) established_ = true;
+}
+
+std::string RedlockElectorate::state() const {
+  std::string text;
+  for (const auto& voter : voters_) {
+    std::string what;
+    if (!voter->marker_known()) {
+      what = "has not answered";
+    } else if (voter->marker().state == Marker::State::joining ||
+               voter->marker().state == Marker::State::marked) {
+      what = "has lost its data and is silent for a while";
+    } else if (!voter->marker().votes()) {
+      what = "has never voted";
+    }
+    if (!what.empty()) {
+      text += (text.empty() ? "" : "; ") + voter->endpoint().display() + " " + what;
+    }
+  }
+  return text;
 }
 
 std::vector<std::size_t> RedlockElectorate::in_state(const std::vector<std::size_t>& nodes,
@@ -170,7 +197,6 @@ Task<Result<bool>> RedlockElectorate::do_open(Duration ttl, Deadline deadline) {
   using State = Marker::State;
   std::vector<std::size_t> everybody(size());
   for (std::size_t node = 0; node < size(); ++node) everybody[node] = node;
-  problem_.reset();
   on_identity();
   std::vector<std::string> nothing;
   const std::vector<std::size_t> seen =
@@ -187,56 +213,23 @@ Task<Result<bool>> RedlockElectorate::do_open(Duration ttl, Deadline deadline) {
               "; all clients must name the same nodes. (To change them: stop all clients, then "
               "delete the key holdfast:redlock, with your prefix, on every node)");
     }
-    era_ = std::max(era_, marker.epoch);
+    hear_of(marker);
   }
   const std::size_t majority = quorum::majority_of(size());
-  if (in_state(seen, State::open).empty() && in_state(seen, State::joining).empty() &&
-      in_state(seen, State::marked).empty()) {
-    if (seen.size() < majority) co_return false;
-    co_await found(seen, std::max(kUsualLongestMs, ttl_ms), deadline);
-    co_return true;
-  }
-  // Founded, but not finished by whoever began it. Such a node has never voted.
-  if (const auto founding = in_state(seen, State::founding); !founding.empty()) {
-    std::vector<std::string> as{Marker::open_text(era_, longest_ms(seen), size())};
-    co_await tend_all(founding, scripts_.settle, std::move(as), deadline);
-  }
-  std::vector<std::size_t> open = in_state(seen, State::open);
   const std::vector<std::size_t> blank = in_state(seen, State::blank);
-  if (!blank.empty() && open.size() >= majority_of_others(size())) {
-    std::vector<std::string> as{std::to_string(runtime_.random() >> 11), std::to_string(size())};
-    co_await tend_all(blank, scripts_.mark, std::move(as), deadline);
-  }
-  for (const std::size_t node : in_state(seen, State::marked)) {
-    if (open.size() >= majority_of_others(size())) co_await join(node, open, deadline);
-  }
-  for (const std::size_t node : in_state(seen, State::joining)) {
-    if (voters_[node]->silent_for() == Duration(0) && open.size() >= majority_of_others(size())) {
-      co_await finish(node, open, deadline);
+  const std::vector<std::size_t> founding = in_state(seen, State::founding);
+  if (blank.size() + founding.size() == seen.size()) {
+    if (seen.size() >= majority) {
+      co_await found(seen, std::max(kUsualLongestMs, ttl_ms), deadline);
     }
+  } else if (!founding.empty()) {
+    // Not finished by whoever began it. Such a node has never voted.
+    co_await settle(founding, era_, longest_ms(seen), deadline);
   }
-  // Nodes that missed an epoch, or do not know of so long a ttl.
-  const std::int64_t longest = std::max(longest_ms(seen), ttl_ms);
-  std::vector<std::size_t> behind;
-  open = in_state(seen, State::open);
-  for (const std::size_t node : open) {
-    const Marker& marker = voters_[node]->marker();
-    if (marker.epoch < era_ || marker.longest_ms < longest) behind.push_back(node);
-  }
-  if (!behind.empty()) {
-    std::vector<std::string> to{std::to_string(era_.number), std::to_string(era_.nonce),
-                                std::to_string(longest)};
-    co_await tend_all(behind, scripts_.raise, std::move(to), deadline);
-  }
-  std::size_t voting = 0;
-  for (const std::size_t node : in_state(seen, State::open)) {
-    era_ = std::max(era_, voters_[node]->marker().epoch);
-  }
-  for (const std::size_t node : in_state(seen, State::open)) {
-    if (voters_[node]->marker().epoch == era_) ++voting;
-  }
-  if (voting >= majority) co_return true;
-  if (blank.size() >= majority) {
+  const std::vector<std::size_t> open = in_state(seen, State::open);
+  if (open.size() >= majority_of_others(size())) {
+    co_await bring_back(seen, blank, open, deadline);
+  } else if (blank.size() >= majority && !open.empty()) {
     co_return Failure(
         Code::misconfigured,
         std::to_string(blank.size()) + " of " + std::to_string(size()) +
@@ -244,45 +237,125 @@ Task<Result<bool>> RedlockElectorate::do_open(Duration ttl, Deadline deadline) {
             "no lock is held, delete the key holdfast:redlock, with your prefix, on "
             "the other nodes to begin anew");
   }
-  co_return false;
+  // Nodes that missed an epoch, or do not know of so long a ttl.
+  const std::int64_t longest = std::max(longest_ms(seen), ttl_ms);
+  std::vector<std::size_t> behind;
+  for (const std::size_t node : in_state(seen, State::open)) {
+    const Marker& marker = voters_[node]->marker();
+    if (marker.epoch < era_ || marker.longest_ms < longest) behind.push_back(node);
+  }
+  if (!behind.empty()) co_await raise(std::move(behind), longest, deadline);
+  if (!established_) co_await establish(in_state(seen, State::open), deadline);
+  std::size_t voting = 0;
+  for (const std::size_t node : in_state(seen, State::open)) {
+    if (voters_[node]->marker().epoch == era_) ++voting;
+  }
+  co_return established_&& voting >= majority;
 }
 
+Task<void> RedlockElectorate::raise(std::vector<std::size_t> nodes, std::int64_t longest,
+                                    Deadline deadline) {
+  std::vector<std::string> to{std::to_string(era_.number), std::to_string(era_.nonce),
+                              std::to_string(longest), established_ ? "1" : "0"};
+  const std::vector<std::size_t> told =
+      co_await tend_all(std::move(nodes), scripts_.raise, std::move(to), deadline);
+  for (const std::size_t node : told) hear_of(voters_[node]->marker());
+}
+
+// A majority that shows the epoch, and then shows it again without having lost anything, had it at
+// the moment between.
+Task<void> RedlockElectorate::establish(std::vector<std::size_t> nodes, Deadline deadline) {
+  std::map<std::size_t, std::string> before;
+  for (const std::size_t node : nodes) {
+    const Marker& marker = voters_[node]->marker();
+    if (marker.votes() && marker.epoch == era_) before[node] = marker.text;
+  }
+  const std::size_t majority = quorum::majority_of(size());
+  if (before.size() < majority) co_return;
+  std::vector<std::string> nothing;
+  const quorum::Era era = era_;
+  const std::vector<std::size_t> told =
+      co_await tend_all(std::move(nodes), scripts_.look, std::move(nothing), deadline);
+  std::size_t unchanged = 0;
+  for (const std::size_t node : told) {
+    const auto place = before.find(node);
+    if (place != before.end() && place->second == voters_[node]->marker().text) ++unchanged;
+    hear_of(voters_[node]->marker());
+  }
+  if (unchanged < majority || era_ != era) co_return;
+  established_ = true;
+  // Once true, always true: the next client need not find out.
+  std::vector<std::size_t> open = in_state(told, Marker::State::open);
+  co_await raise(std::move(open), 0, deadline);
+}
+
+// In two steps: a node that is only being founded has never voted, so whoever finds one after its
+// founder died can open it.
 Task<void> RedlockElectorate::found(std::vector<std::size_t> nodes, std::int64_t longest,
                                     Deadline deadline) {
-  // In two steps: a node that is only being founded has never voted, so whoever finds one after its
-  // founder died can open it.
   std::vector<std::string> count{std::to_string(size())};
   const std::vector<std::size_t> told =
       co_await tend_all(nodes, scripts_.found, std::move(count), deadline);
   std::vector<std::size_t> founding = in_state(told, Marker::State::founding);
   if (founding.size() < quorum::majority_of(size())) co_return;  // Somebody else was faster.
-  std::vector<std::string> as{Marker::open_text(new_epoch(), longest, size())};
-  co_await tend_all(founding, scripts_.settle, std::move(as), deadline);
-  for (const std::size_t node : founding) era_ = std::max(era_, voters_[node]->marker().epoch);
+  co_await settle(std::move(founding), new_epoch(), longest, deadline);
+}
+
+Task<void> RedlockElectorate::settle(std::vector<std::size_t> founding, quorum::Era epoch,
+                                     std::int64_t longest, Deadline deadline) {
+  std::vector<std::string> as{Marker::open_text(epoch, longest, size(), nonce())};
+  const std::vector<std::size_t> told =
+      co_await tend_all(std::move(founding), scripts_.settle, std::move(as), deadline);
+  for (const std::size_t node : told) hear_of(voters_[node]->marker());
+}
+
+// ---- A node that lost its data -----------------------------------------------------------------
+
+Task<void> RedlockElectorate::bring_back(const std::vector<std::size_t>& seen,
+                                         const std::vector<std::size_t>& blank,
+                                         const std::vector<std::size_t>& open, Deadline deadline) {
+  if (!blank.empty()) {
+    std::vector<std::string> as{std::to_string(nonce()), std::to_string(size())};
+    co_await tend_all(blank, scripts_.mark, std::move(as), deadline);
+  }
+  for (const std::size_t node : in_state(seen, Marker::State::marked)) {
+    co_await join(node, open, deadline);
+  }
+  for (const std::size_t node : in_state(seen, Marker::State::joining)) {
+    if (voters_[node]->silent_for() == Duration(0)) co_await finish(node, open, deadline);
+  }
 }
 
 Task<void> RedlockElectorate::join(std::size_t node, std::vector<std::size_t> open,
                                    Deadline deadline) {
-  const Marker marked = voters_[node]->marker();  // The epoch begins after that.
+  const Marker marked = voters_[node]->marker();
+  // What the others know is asked only now: what came before the mark may be out of date, and the
+  // node may have voted in an epoch that we have not heard of.
+  std::vector<std::string> nothing;
+  const std::vector<std::size_t> asked =
+      co_await tend_all(open, scripts_.look, std::move(nothing), deadline);
+  const std::vector<std::size_t> others = in_state(asked, Marker::State::open);
+  if (others.size() < majority_of_others(size())) co_return;
+  for (const std::size_t other : others) hear_of(voters_[other]->marker());
   const quorum::Era epoch = new_epoch();
-  std::vector<std::string> to{std::to_string(epoch.number), std::to_string(epoch.nonce),
-                              std::to_string(longest_ms(open))};
-  const std::vector<std::size_t> told =
-      co_await tend_all(open, scripts_.raise, std::move(to), deadline);
+  era_ = epoch;
+  established_ = false;
+  const std::int64_t longest = longest_ms(others);
+  co_await raise(others, longest, deadline);
   std::size_t raised = 0;
-  for (const std::size_t other : told) {
+  for (const std::size_t other : others) {
     const Marker& marker = voters_[other]->marker();
     if (marker.votes() && marker.epoch >= epoch) ++raised;
-    era_ = std::max(era_, marker.epoch);
   }
   if (raised < majority_of_others(size())) co_return;
-  std::vector<std::string> as{marked.text, text_of(epoch), std::to_string(longest_ms(told)),
+  const std::int64_t silence = longest_ms(others);
+  std::vector<std::string> as{marked.text, text_of(epoch), std::to_string(silence),
                               std::to_string(size())};
   std::vector<std::size_t> alone{node};
   co_await tend_all(std::move(alone), scripts_.join, std::move(as), deadline);
   warn(voters_[node]->display() +
        " has lost its data; it votes again when it has been silent for " +
-       std::to_string(longest_ms(told) / 1000) + " s");
+       std::to_string(silence / 1000) + " s");
 }
 
 Task<void> RedlockElectorate::finish(std::size_t node, std::vector<std::size_t> open,
@@ -312,8 +385,8 @@ Task<void> RedlockElectorate::finish(std::size_t node, std::vector<std::size_t> 
   RedisVoter::Fences all(highest.begin(), highest.end());
   const Result<void> adopted = co_await joining.adopt(std::move(all), deadline);
   if (!adopted) co_return;
-  std::vector<std::string> from_to{marker.text,
-                                   Marker::open_text(marker.epoch, marker.longest_ms, size())};
+  std::vector<std::string> from_to{
+      marker.text, Marker::open_text(marker.epoch, marker.longest_ms, size(), nonce())};
   std::vector<std::size_t> alone{node};
   co_await tend_all(std::move(alone), scripts_.open, std::move(from_to), deadline);
 }
