@@ -56,9 +56,9 @@ class QuorumEngine final : public Engine {
   Deadline request_deadline(Deadline limit) const {
     return limit.sooner(runtime().now() + options_.request_timeout);
   }
-  // Even who does not wait at all should be answered.
+  // Even who does not wait at all should be answered, also by nodes that are busy.
   Deadline attempt_deadline(const Wait& wait) const {
-    return request_deadline(wait.deadline.later(runtime().now() + options_.node_timeout));
+    return request_deadline(wait.deadline.later(runtime().now() + 4 * options_.node_timeout));
   }
   std::uint64_t now_us() const;
 

@@ -1,6 +1,7 @@
 #include "engines/redlock/redlock_electorate.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 
 #include "engines/quorum/tally.h"
@@ -19,8 +20,11 @@ std::size_t majority_of_others(std::size_t nodes) { return (nodes - 1) / 2 + 1; 
 }  // namespace
 
 struct RedlockElectorate::Outlook {
+  explicit Outlook(Runtime& runtime) : changed(runtime) {}
   std::vector<std::size_t> answered;
+  std::size_t pending = 0;
   std::optional<Failure> failure;
+  Event changed;
 };
 
 RedlockElectorate::RedlockElectorate(Runtime& runtime, const std::vector<redis::Settings>& nodes,
@@ -84,10 +88,13 @@ void RedlockElectorate::on_identity() {
 
 quorum::Era RedlockElectorate::new_epoch() {
   // Later than any that is known; and nobody else's, even if another client does the same now.
+  return quorum::Era{std::max(era_.number + 1, wall_ms()), nonce()};
+}
+
+std::uint64_t RedlockElectorate::wall_ms() const {
   const auto since_epoch = runtime_.wall().time_since_epoch();
   const auto now_ms = std::chrono::duration_cast<std::chrono::milliseconds>(since_epoch).count();
-  const auto now = static_cast<std::uint64_t>(std::max<std::int64_t>(now_ms, 1));
-  return quorum::Era{std::max(era_.number + 1, now), nonce()};
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(now_ms, 1));
 }
 
 void RedlockElectorate::hear_of(const Marker& marker) {
@@ -138,27 +145,39 @@ Task<void> RedlockElectorate::tend(std::size_t node, redis::Script& script,
                                    std::vector<std::string> arguments, Deadline deadline,
                                    std::shared_ptr<Outlook> outlook) {
   RedisVoter& voter = *voters_[node];
-  if (!voter.responsive()) co_return;
-  Result<void> done = co_await voter.ready(deadline);
+  Result<void> done(Failure(Code::unreachable, {}));
+  if (voter.responsive()) done = co_await voter.ready(deadline);
   if (done) done = co_await voter.tend(script, std::move(arguments), deadline);
   if (done) {
     outlook->answered.push_back(node);
   } else if (done.code() == Code::misconfigured && !outlook->failure) {
     outlook->failure = done.failure();
   }
+  --outlook->pending;
+  outlook->changed.set();
 }
 
 Task<std::vector<std::size_t>> RedlockElectorate::tend_all(std::vector<std::size_t> nodes,
                                                            redis::Script& script,
                                                            std::vector<std::string> arguments,
                                                            Deadline deadline) {
-  const auto outlook = std::make_shared<Outlook>();
+  // Slow nodes are not waited for much longer than a majority; without one, patience is needed.
+  constexpr Duration kStragglers = std::chrono::milliseconds(5);
+  const auto outlook = std::make_shared<Outlook>(runtime_);
+  outlook->pending = nodes.size();
+  const BootTime begin = runtime_.now();
+  Deadline limit = deadline.sooner(begin + 4 * options_.node_timeout);
   TaskGroup group(runtime_);
-  const Deadline limit = deadline.sooner(runtime_.now() + options_.node_timeout);
   for (const std::size_t node : nodes) {
     group.spawn(tend(node, script, arguments, limit, outlook));
   }
-  static_cast<void>(co_await group.join(limit));
+  while (outlook->pending > 0) {
+    if (outlook->answered.size() >= quorum::majority_of(nodes.size())) {
+      limit = limit.sooner(begin + std::max<Duration>(kStragglers, 3 * (runtime_.now() - begin)));
+    }
+    outlook->changed.reset();
+    if (co_await outlook->changed.wait(limit) == Woken::timed_out) break;
+  }
   if (outlook->failure && !problem_) problem_ = outlook->failure;
   co_return outlook->answered;
 }
@@ -170,11 +189,38 @@ Task<Result<bool>> RedlockElectorate::open(Duration ttl, Deadline deadline) {
   }
   opening_ = true;
   opened_.reset();
-  const Result<bool> done = co_await do_open(ttl, deadline);
+  // Others may be about the same, and then it takes a moment until all agree.
+  constexpr int kMostTries = 20;
+  constexpr Duration kPause = std::chrono::milliseconds(2);
+  Result<bool> done = co_await do_open(ttl, deadline);
+  for (int tries = 1; done && !*done && in_motion() && tries < kMostTries; ++tries) {
+    const BootTime again = runtime_.now() + runtime_.jitter(kPause * tries, 0.5);
+    if (deadline.passed(again)) break;
+    static_cast<void>(co_await sleep_until(runtime_, again, background_.stop_token()));
+    done = co_await do_open(ttl, deadline);
+  }
+  if (done && amnesia_ != 0) {
+    done =
+        Failure(Code::misconfigured,
+                std::to_string(amnesia_) + " of " + std::to_string(size()) +
+                    " nodes have lost their data: nobody knows any more what was locked. When no "
+                    "lock is held, delete the key holdfast:redlock, with your prefix, on the "
+                    "other nodes to begin anew");
+  }
   looked_at_ = runtime_.now();
   opening_ = false;
   opened_.set();
   co_return done;
+}
+
+// Enough nodes are there, but they are being founded, or do not agree on the epoch yet.
+bool RedlockElectorate::in_motion() const {
+  const auto there = std::count_if(voters_.begin(), voters_.end(), [](const auto& voter) {
+    return voter->marker_known() &&
+           (voter->marker().votes() || voter->marker().state == Marker::State::founding ||
+            voter->marker().state == Marker::State::blank);
+  });
+  return static_cast<std::size_t>(there) >= quorum::majority_of(size());
 }
 
 void RedlockElectorate::look_after() {
@@ -229,13 +275,6 @@ Task<Result<bool>> RedlockElectorate::do_open(Duration ttl, Deadline deadline) {
   const std::vector<std::size_t> open = in_state(seen, State::open);
   if (open.size() >= majority_of_others(size())) {
     co_await bring_back(seen, blank, open, deadline);
-  } else if (blank.size() >= majority && !open.empty()) {
-    co_return Failure(
-        Code::misconfigured,
-        std::to_string(blank.size()) + " of " + std::to_string(size()) +
-            " nodes have lost their data: nobody knows any more what was locked. When "
-            "no lock is held, delete the key holdfast:redlock, with your prefix, on "
-            "the other nodes to begin anew");
   }
   // Nodes that missed an epoch, or do not know of so long a ttl.
   const std::int64_t longest = std::max(longest_ms(seen), ttl_ms);
@@ -250,7 +289,10 @@ Task<Result<bool>> RedlockElectorate::do_open(Duration ttl, Deadline deadline) {
   for (const std::size_t node : in_state(seen, State::open)) {
     if (voters_[node]->marker().epoch == era_) ++voting;
   }
-  co_return established_&& voting >= majority;
+  const bool enough = established_ && voting >= majority;
+  const std::size_t lost = in_state(seen, State::blank).size();
+  amnesia_ = !enough && lost >= majority && !in_state(seen, State::open).empty() ? lost : 0;
+  co_return enough;
 }
 
 Task<void> RedlockElectorate::raise(std::vector<std::size_t> nodes, std::int64_t longest,
@@ -314,7 +356,11 @@ Task<void> RedlockElectorate::settle(std::vector<std::size_t> founding, quorum::
 Task<void> RedlockElectorate::bring_back(const std::vector<std::size_t>& seen,
                                          const std::vector<std::size_t>& blank,
                                          const std::vector<std::size_t>& open, Deadline deadline) {
-  if (!blank.empty()) {
+  // While all are being founded, one may seem to be empty that is only late. Epochs are numbered by
+  // the clock.
+  constexpr std::int64_t kYoungMs = 3000;
+  const auto age_ms = static_cast<std::int64_t>(wall_ms()) - static_cast<std::int64_t>(era_.number);
+  if (!blank.empty() && std::abs(age_ms) > kYoungMs) {
     std::vector<std::string> as{std::to_string(nonce()), std::to_string(size())};
     co_await tend_all(blank, scripts_.mark, std::move(as), deadline);
   }

@@ -50,6 +50,7 @@ class RedlockElectorate final : public quorum::Electorate {
   // Runs a script at each of the nodes, at the same time; gives back those that answered.
   Task<std::vector<std::size_t>> tend_all(std::vector<std::size_t> nodes, redis::Script& script,
                                           std::vector<std::string> arguments, Deadline deadline);
+  bool in_motion() const;
   Task<Result<bool>> do_open(Duration ttl, Deadline deadline);
   Task<void> open_in_background();
   Task<void> found(std::vector<std::size_t> nodes, std::int64_t longest_ms, Deadline deadline);
@@ -63,6 +64,7 @@ class RedlockElectorate final : public quorum::Electorate {
   Task<void> raise(std::vector<std::size_t> nodes, std::int64_t longest_ms, Deadline deadline);
   Task<void> finish(std::size_t node, std::vector<std::size_t> open, Deadline deadline);
   quorum::Era new_epoch();
+  std::uint64_t wall_ms() const;
   std::uint64_t nonce() { return runtime_.random() >> 11; }
   // Nodes whose last seen marker is in this state.
   std::vector<std::size_t> in_state(const std::vector<std::size_t>& nodes,
@@ -80,6 +82,7 @@ class RedlockElectorate final : public quorum::Electorate {
   quorum::Era era_;
   bool established_ = false;
   std::optional<Failure> problem_;
+  std::size_t amnesia_ = 0;  // how many nodes have lost their data, if those are too many
   bool warned_ = false;
   bool opening_ = false;
   Event opened_;
