@@ -317,7 +317,8 @@ std::unique_ptr<quorum::Voter::Place> RedisVoter::stand(const Claim& claim, Even
 }
 
 Task<bool> RedisVoter::watch(const Name& name, Deadline deadline) {
-  return node_->watch_key(prefix_ + name.bytes(), deadline);
+  const std::string key = prefix_ + name.bytes();  // It must outlive the call.
+  co_return co_await node_->watch_key(key, deadline);
 }
 
 // ---- Its part in the electorate ----------------------------------------------------------------
