@@ -119,7 +119,7 @@ Task<Verdict> Campaign::count(const std::shared_ptr<Poll>& poll, Deadline limit,
     const Tally& tally = poll->tally;
     const Verdict verdict = tally.decide(poll->token);
     const bool stopped = stop.stop_requested();
-    if (verdict == Verdict::lost || stopped) co_return verdict;
+    if (stopped || (verdict == Verdict::lost && explained(*poll))) co_return verdict;
     if (verdict == Verdict::granted && (!options_.collect_all || tally.pending() == 0)) {
       co_return verdict;
     }
@@ -156,6 +156,15 @@ Task<Verdict> Campaign::count(const std::shared_ptr<Poll>& poll, Deadline limit,
       hurry.reset();
     }
   }
+}
+
+bool Campaign::explained(const Poll& poll) const {
+  std::size_t heard = poll.tally.locked();
+  for (const Ballot& ballot : poll.ballots) {
+    if (ballot.kind == Ballot::Kind::busy) ++heard;
+  }
+  const std::size_t majority = poll.tally.majority();
+  return heard >= majority || heard + poll.tally.pending() < majority;
 }
 
 bool Campaign::alive(const Tally& tally) {
@@ -256,8 +265,10 @@ Campaign::Outcome Campaign::outcome_of(Poll& poll, Verdict verdict, bool cancell
                 "do their clocks differ by more than an hour?");
     return outcome;
   }
-  const std::string what = "only " + std::to_string(locked + busy) + " of " + std::to_string(size) +
-                           " nodes voted, and " + std::to_string(majority) + " are needed";
+  // (Those who were not waited for any more may be well.)
+  const std::size_t can = locked + busy + poll.tally.pending();
+  const std::string what = "only " + std::to_string(can) + " of " + std::to_string(size) +
+                           " nodes can vote, and " + std::to_string(majority) + " are needed";
   if (locked + silent >= majority && silent > 0) code = Code::unknown;
   outcome.failure = Failure(code, why.empty() ? what : what + " (" + why + ")");
   return outcome;

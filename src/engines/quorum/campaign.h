@@ -65,6 +65,9 @@ class Campaign {
 
   void ask_all(const std::shared_ptr<Poll>& poll, std::uint64_t ticket);
   Task<Verdict> count(const std::shared_ptr<Poll>& poll, Deadline limit, std::stop_token stop);
+  // Of a count that is lost: whether it is known why. If some nodes are busy and some are down, it
+  // is for those to say who have not answered yet.
+  bool explained(const Poll& poll) const;
   // Whether one of those that are waited for is.
   bool alive(const Tally& tally);
   Task<void> cast(std::shared_ptr<Poll> poll, std::size_t node, Proposal proposal);
