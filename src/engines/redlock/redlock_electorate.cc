@@ -20,7 +20,8 @@ std::size_t majority_of_others(std::size_t nodes) { return (nodes - 1) / 2 + 1; 
 
 struct RedlockElectorate::Outlook {
   std::vector<std::size_t> answered;
-  std::optional<Failure> failure;
+  Code code = Code::unreachable;  // of those who did not; misconfigured if one of them is
+  std::string why;
 };
 
 RedlockElectorate::RedlockElectorate(Runtime& runtime, const std::vector<redis::Settings>& nodes,
@@ -110,20 +111,21 @@ Task<void> RedlockElectorate::tend(std::size_t node, redis::Script& script,
                                    std::vector<std::string> arguments, Deadline deadline,
                                    std::shared_ptr<Outlook> outlook) {
   RedisVoter& voter = *voters_[node];
-  if (!voter.responsive()) co_return;
-  Result<void> done = co_await voter.ready(deadline);
+  Result<void> done(Failure(Code::unreachable, voter.display() + " does not answer"));
+  if (voter.responsive()) done = co_await voter.ready(deadline);
   if (done) done = co_await voter.tend(script, std::move(arguments), deadline);
   if (done) {
     outlook->answered.push_back(node);
-  } else if (done.code() == Code::misconfigured && !outlook->failure) {
-    outlook->failure = done.failure();
+    co_return;
   }
+  if (done.code() == Code::misconfigured) outlook->code = Code::misconfigured;
+  outlook->why += (outlook->why.empty() ? "" : "; ") + done.message();
 }
 
-Task<std::vector<std::size_t>> RedlockElectorate::tend_all(std::vector<std::size_t> nodes,
-                                                           redis::Script& script,
-                                                           std::vector<std::string> arguments,
-                                                           Deadline deadline) {
+Task<RedlockElectorate::Outlook> RedlockElectorate::tend_each(std::vector<std::size_t> nodes,
+                                                              redis::Script& script,
+                                                              std::vector<std::string> arguments,
+                                                              Deadline deadline) {
   const auto outlook = std::make_shared<Outlook>();
   TaskGroup group(runtime_);
   const Deadline limit = deadline.sooner(runtime_.now() + options_.node_timeout);
@@ -131,8 +133,15 @@ Task<std::vector<std::size_t>> RedlockElectorate::tend_all(std::vector<std::size
     group.spawn(tend(node, script, arguments, limit, outlook));
   }
   static_cast<void>(co_await group.join(limit));
-  if (outlook->failure && !problem_) problem_ = outlook->failure;
-  co_return outlook->answered;
+  co_return *outlook;
+}
+
+Task<std::vector<std::size_t>> RedlockElectorate::tend_all(std::vector<std::size_t> nodes,
+                                                           redis::Script& script,
+                                                           std::vector<std::string> arguments,
+                                                           Deadline deadline) {
+  Outlook outlook = co_await tend_each(std::move(nodes), script, std::move(arguments), deadline);
+  co_return std::move(outlook.answered);
 }
 
 Task<Result<bool>> RedlockElectorate::open(Duration ttl, Deadline deadline) {
@@ -169,12 +178,19 @@ Task<Result<bool>> RedlockElectorate::do_open(Duration ttl, Deadline deadline) {
   using State = Marker::State;
   std::vector<std::size_t> everybody(size());
   for (std::size_t node = 0; node < size(); ++node) everybody[node] = node;
-  problem_.reset();
-  on_identity();
+  const std::size_t majority = quorum::majority_of(size());
   std::vector<std::string> nothing;
-  const std::vector<std::size_t> seen =
-      co_await tend_all(everybody, scripts_.look, std::move(nothing), deadline);
+  const Outlook outlook =
+      co_await tend_each(everybody, scripts_.look, std::move(nothing), deadline);
+  const std::vector<std::size_t>& seen = outlook.answered;
   if (problem_) co_return *problem_;
+  // One that is not fit to vote costs its vote, as one that is down.
+  if (seen.size() < majority) {
+    const std::string why = outlook.why.empty() ? "the others do not answer" : outlook.why;
+    co_return Failure(outlook.code, "only " + std::to_string(seen.size()) + " of " +
+                                        std::to_string(size()) + " nodes can vote, and " +
+                                        std::to_string(majority) + " are needed (" + why + ")");
+  }
   const std::int64_t ttl_ms = redis::milliseconds_of(ttl);
   for (const std::size_t node : seen) {
     const Marker& marker = voters_[node]->marker();
@@ -188,9 +204,7 @@ Task<Result<bool>> RedlockElectorate::do_open(Duration ttl, Deadline deadline) {
     }
     era_ = std::max(era_, marker.epoch);
   }
-  const std::size_t majority = quorum::majority_of(size());
   if (in_state(seen, State::open).empty() && in_state(seen, State::joining).empty()) {
-    if (seen.size() < majority) co_return false;
     co_await found(seen, std::max(kUsualLongestMs, ttl_ms), deadline);
     co_return true;
   }

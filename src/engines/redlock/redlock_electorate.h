@@ -42,7 +42,10 @@ class RedlockElectorate final : public quorum::Electorate {
   void warn(const std::string& text);
   Task<void> tend(std::size_t node, redis::Script& script, std::vector<std::string> arguments,
                   Deadline deadline, std::shared_ptr<Outlook> outlook);
-  // Runs a script at each of the nodes, at the same time; gives back those that answered.
+  // Runs a script at each of the nodes, at the same time.
+  Task<Outlook> tend_each(std::vector<std::size_t> nodes, redis::Script& script,
+                          std::vector<std::string> arguments, Deadline deadline);
+  // The same; gives back those that answered.
   Task<std::vector<std::size_t>> tend_all(std::vector<std::size_t> nodes, redis::Script& script,
                                           std::vector<std::string> arguments, Deadline deadline);
   Task<Result<bool>> do_open(Duration ttl, Deadline deadline);
