@@ -121,12 +121,7 @@ Task<Ballot> RedisVoter::vote(const Claim& claim, const Proposal& proposal, Dead
   if (marker_known_ &&
       (!marker_.votes() || marker_.epoch != proposal.era || ttl_ms > marker_.longest_ms)) {
     // A node that rejoins is looked at from time to time; see the electorate.
-    Ballot closed;
-    closed.kind = Ballot::Kind::closed;
-    if (marker_.state == Marker::State::joining) {
-      closed.why = display() + ": it has lost its data and does not vote yet";
-    }
-    co_return closed;
+    co_return closed();
   }
   const Keys keys = keys_of(claim.name);
   std::vector<std::string> arguments;
@@ -191,13 +186,25 @@ Ballot RedisVoter::ballot_of(const Result<Answer>& answer) {
       ballot.busy.expires_in = redis::ttl_of_ms(reply.at(3).as_number());
     }
     ballot.busy.rank = number(4);
-  } else if (word == "closed" && reply.items.size() == 2 && take_marker(reply.at(1).text)) {
-    ballot.kind = Ballot::Kind::closed;
+  } else if (word == "closed" && reply.items.size() == 2) {
+    if (take_marker(reply.at(1).text)) return closed();
+    ballot.kind = Ballot::Kind::unreachable;
+    ballot.code = Code::misconfigured;
+    ballot.why = no_marker().message();
   } else if (word == "gone" && reply.items.size() == 1) {
     ballot.kind = Ballot::Kind::unreachable;
     ballot.why = display() + ": its vote has ended";
   } else {
     return nonsense();
+  }
+  return ballot;
+}
+
+Ballot RedisVoter::closed() const {
+  Ballot ballot;
+  ballot.kind = Ballot::Kind::closed;
+  if (marker_.state == Marker::State::blank || marker_.state == Marker::State::joining) {
+    ballot.why = display() + ": it has lost its data and does not vote yet";
   }
   return ballot;
 }
@@ -331,15 +338,17 @@ bool RedisVoter::take_marker(const std::string& text) {
   return true;
 }
 
+Failure RedisVoter::no_marker() const {
+  return Failure(Code::misconfigured, display() + ": the key " + marker_key_ +
+                                          " holds something else; delete it, or use a prefix");
+}
+
 Task<Result<void>> RedisVoter::tend(redis::Script& script, std::vector<std::string> arguments,
                                     Deadline deadline) {
   const Keys keys = Keys::of({marker_key_});
   const Result<Answer> answer = co_await ask(script, keys, std::move(arguments), deadline);
   if (!answer) co_return answer.failure();
-  if (!take_marker(answer->reply.at(0).text)) {
-    co_return Failure(Code::misconfigured,
-                      display() + ": the key " + marker_key_ + " holds something else");
-  }
+  if (!take_marker(answer->reply.at(0).text)) co_return no_marker();
   const std::int64_t left_ms = marker_.until_ms - answer->reply.at(1).as_number();
   silent_for_ = std::max<Duration>(redis::ttl_of_ms(left_ms), Duration(0));
   co_return Result<void>();

@@ -96,7 +96,9 @@ class RedisVoter final : public quorum::Voter {
   Task<Result<redis::Answer>> ask(redis::Script& script, const redis::Keys& keys,
                                   std::vector<std::string> arguments, Deadline deadline);
   quorum::Ballot ballot_of(const Result<redis::Answer>& answer);
+  quorum::Ballot closed() const;  // by its marker
   quorum::Ballot nonsense();
+  Failure no_marker() const;
   bool take_marker(const std::string& text);
   std::optional<Failure> unfit() const;
 
