@@ -16,6 +16,7 @@ local function read_fence()
   local text = redis.call('GET', KEYS[2])
   if not text then return 0, '' end
   local last, owner = string.match(text, '^(%d+) (%x+)$')
+  if not last then error('fence: value is not an integer and a claim') end  -- before any write
   return tonumber(last), owner
 end
 local function accept(last, owner, id, token, again)
