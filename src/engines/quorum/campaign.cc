@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 
 namespace holdfast::internal::quorum {
 
@@ -95,17 +96,19 @@ Task<Campaign::Outcome> Campaign::attempt(const Claim& claim, std::uint64_t tick
 
 void Campaign::ask_all(const std::shared_ptr<Poll>& poll, std::uint64_t ticket) {
   const Proposal proposal{.token = poll->token, .era = poll->era, .ticket = ticket};
+  std::vector<std::size_t> asked;
+  for (std::size_t node = 0; node < size(); ++node) {
+    poll->ballots[node].why = electorate_.voter(node).display() + " does not answer";
+    if (electorate_.voter(node).responsive()) asked.push_back(node);
+  }
+  // Without those who were silent so far there is no majority, so they cost no time.
+  if (asked.size() < poll->tally.majority()) {
+    asked.resize(size());
+    std::iota(asked.begin(), asked.end(), std::size_t{0});
+  }
   // All are asked before any answer is heard of; who cannot be asked must not end the count early.
-  for (std::size_t node = 0; node < size(); ++node) {
-    if (electorate_.voter(node).responsive()) poll->tally.ask(node, proposal.token);
-  }
-  for (std::size_t node = 0; node < size(); ++node) {
-    if (electorate_.voter(node).responsive()) {
-      background_.spawn(cast(poll, node, proposal));
-    } else {
-      poll->ballots[node].why = electorate_.voter(node).display() + " does not answer";
-    }
-  }
+  for (const std::size_t node : asked) poll->tally.ask(node, proposal.token);
+  for (const std::size_t node : asked) background_.spawn(cast(poll, node, proposal));
 }
 
 Task<Verdict> Campaign::count(const std::shared_ptr<Poll>& poll, Deadline limit,
@@ -244,7 +247,9 @@ Campaign::Outcome Campaign::outcome_of(Poll& poll, Verdict verdict, bool cancell
       if (ballot.kind == Ballot::Kind::closed) ++closed;
       if (ballot.kind == Ballot::Kind::silent || (poll.stake->words & bit(node)) != 0) ++silent;
       if (ballot.code == Code::misconfigured) code = Code::misconfigured;
-      if (!ballot.why.empty()) why += (why.empty() ? "" : "; ") + ballot.why;
+      if (!ballot.why.empty() && !poll.tally.is_pending(node)) {
+        why += (why.empty() ? "" : "; ") + ballot.why;
+      }
     }
   }
   const std::size_t majority = poll.tally.majority();
