@@ -75,9 +75,9 @@ Task<Result<Grant>> Locker::ask(Claim& claim, const Wait& wait, const LockOption
     // The request left and no answer came. What it may have left behind is ended, and another
     // claim asks again: with the same id, a release that is still under way would end its hold.
     for (Duration pause = std::chrono::milliseconds(5);
-         !grant && grant.code() == Code::unknown && wait.queue; pause *= 2) {
-      const BootTime again =
-          runtime_.now() + runtime_.jitter(std::min<Duration>(pause, std::chrono::seconds(1)));
+         !grant && grant.code() == Code::unknown && wait.queue;
+         pause = std::min<Duration>(pause * 2, std::chrono::seconds(1))) {
+      const BootTime again = runtime_.now() + runtime_.jitter(pause);
       if (!wait.deadline.is_never() && again >= wait.deadline.moment()) break;
       if (co_await sleep_until(runtime_, again, wait.stop) == Woken::cancelled) break;
       tasks_.spawn(clean_up(claim));

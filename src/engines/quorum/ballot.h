@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "holdfast/engine.h"
@@ -17,12 +18,15 @@ struct Era {
   friend auto operator<=>(const Era&, const Era&) = default;
 };
 
+// When a claim came to wait: its place in the lines. Nothing: it does not wait.
+using Ticket = std::optional<BootTime>;
+
 // What is proposed to a node.
 struct Proposal {
   std::uint64_t token = 0;
   Era era;
   std::uint32_t attempt = 0;  // of this claim. What ends one attempt never ends a later one
-  std::uint64_t ticket = 0;   // 0: does not wait. Else its place in the line, the same at all nodes
+  Ticket ticket;
 };
 
 struct Ballot {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 
 namespace holdfast::internal::quorum {
 
@@ -78,10 +79,10 @@ void Campaign::remember_fence(const Name& name, std::uint64_t fence) {
 
 // ---- Asking ------------------------------------------------------------------------------------
 
-Task<Campaign::Outcome> Campaign::attempt(const Claim& claim, std::uint64_t ticket, Deadline limit,
+Task<Campaign::Outcome> Campaign::attempt(const Claim& claim, Ticket ticket, Deadline limit,
                                           std::stop_token stop) {
   const std::shared_ptr<Stake> stake = stake_of(claim.id);
-  ++stake->attempt;
+  stake->attempt = ++attempts_;
   stake->wanted = true;
   const auto poll = std::make_shared<Poll>(runtime_, claim, stake, size(), electorate_.era());
   poll->token = first_token(claim.name);
@@ -93,20 +94,22 @@ Task<Campaign::Outcome> Campaign::attempt(const Claim& claim, std::uint64_t tick
   co_return outcome_of(*poll, verdict, stop.stop_requested());
 }
 
-void Campaign::ask_all(const std::shared_ptr<Poll>& poll, std::uint64_t ticket) {
+void Campaign::ask_all(const std::shared_ptr<Poll>& poll, Ticket ticket) {
   const Proposal proposal{
       .token = poll->token, .era = poll->era, .attempt = poll->number, .ticket = ticket};
+  std::vector<std::size_t> asked;
+  for (std::size_t node = 0; node < size(); ++node) {
+    poll->ballots[node].why = electorate_.voter(node).display() + " does not answer";
+    if (electorate_.voter(node).responsive()) asked.push_back(node);
+  }
+  // Without those who were silent so far there is no majority, so they cost no time.
+  if (asked.size() < poll->tally.majority()) {
+    asked.resize(size());
+    std::iota(asked.begin(), asked.end(), std::size_t{0});
+  }
   // All are asked before any answer is heard of; who cannot be asked must not end the count early.
-  for (std::size_t node = 0; node < size(); ++node) {
-    if (electorate_.voter(node).responsive()) poll->tally.ask(node, proposal.token);
-  }
-  for (std::size_t node = 0; node < size(); ++node) {
-    if (electorate_.voter(node).responsive()) {
-      background_.spawn(cast(poll, node, proposal));
-    } else {
-      poll->ballots[node].why = electorate_.voter(node).display() + " does not answer";
-    }
-  }
+  for (const std::size_t node : asked) poll->tally.ask(node, proposal.token);
+  for (const std::size_t node : asked) background_.spawn(cast(poll, node, proposal));
 }
 
 Task<Verdict> Campaign::count(const std::shared_ptr<Poll>& poll, Deadline limit,
@@ -120,13 +123,28 @@ Task<Verdict> Campaign::count(const std::shared_ptr<Poll>& poll, Deadline limit,
     const Tally& tally = poll->tally;
     const Verdict verdict = tally.decide(poll->token);
     const bool stopped = stop.stop_requested();
-    if (verdict == Verdict::lost || stopped) co_return verdict;
+    if (stopped || (verdict == Verdict::lost && explained(*poll))) co_return verdict;
     if (verdict == Verdict::granted && (!options_.collect_all || tally.pending() == 0)) {
       co_return verdict;
     }
     if (verdict == Verdict::low) {
-      if (++proposals > kMostProposals || limit.passed(runtime_.now())) co_return verdict;
-      poll->token = poll->tally.next_token(first_token(poll->claim.name));
+      if (proposals >= kMostProposals || limit.passed(runtime_.now())) co_return verdict;
+      std::uint64_t floor = first_token(poll->claim.name);
+      // Readers raise the fences for each other: with some room between them they do not meet again.
+      if (poll->claim.mode == Mode::shared && proposals > 1) {
+        floor = std::max(floor, tally.highest_fence() + 1) +
+                runtime_.random() % (std::uint64_t{64} << proposals);
+      }
+      const std::uint64_t next = tally.next_token(floor);
+      // If these nodes will not have it, it is for the slower ones to make a majority.
+      if (tally.accepting(next) < tally.majority() && tally.unanswered() > 0 &&
+          runtime_.now() < patience) {
+        poll->changed.reset();
+        static_cast<void>(co_await poll->changed.wait(limit.sooner(patience), stop));
+        continue;
+      }
+      ++proposals;
+      poll->token = next;
       remember_fence(poll->claim.name, poll->token);
       const Proposal proposal{.token = poll->token, .era = poll->era, .attempt = poll->number};
       std::vector<std::size_t> locked;
@@ -159,6 +177,15 @@ Task<Verdict> Campaign::count(const std::shared_ptr<Poll>& poll, Deadline limit,
   }
 }
 
+bool Campaign::explained(const Poll& poll) const {
+  std::size_t heard = poll.tally.locked();
+  for (const Ballot& ballot : poll.ballots) {
+    if (ballot.kind == Ballot::Kind::busy) ++heard;
+  }
+  const std::size_t majority = poll.tally.majority();
+  return heard >= majority || heard + poll.tally.pending() < majority;
+}
+
 bool Campaign::alive(const Tally& tally) {
   for (std::size_t node = 0; node < size(); ++node) {
     if (tally.is_pending(node) && electorate_.voter(node).responsive()) return true;
@@ -176,12 +203,15 @@ Task<void> Campaign::cast(std::shared_ptr<Poll> poll, std::size_t node, Proposal
     ballot.why = ready.message();
     ballot.code = ready.code();
   } else if (poll->wanted()) {
+    const bool before = (stake.words & bit(node)) != 0;
     stake.words |= bit(node);
-    if (proposal.ticket != 0) stake.lines |= bit(node);
+    if (proposal.ticket) stake.lines |= bit(node);
     ballot = co_await voter.vote(poll->claim, proposal,
                                  Deadline::at(runtime_.now() + options_.request_timeout));
     const bool kept = ballot.kind == Ballot::Kind::locked || ballot.kind == Ballot::Kind::silent;
-    if (!kept && stake.attempt == poll->number) stake.words &= ~bit(node);
+    // What is busy has surely no word of ours; the others were not asked, so an earlier vote stays.
+    const bool clear = ballot.kind == Ballot::Kind::busy || !before;
+    if (!kept && clear && stake.attempt == poll->number) stake.words &= ~bit(node);
     if (ballot.kind == Ballot::Kind::locked && stake.attempt == poll->number && !poll->wanted()) {
       // Its release may have been faster, where a script had to be sent twice.
       background_.spawn(give_back(poll->stake, poll->claim, node, proposal.ticket));
@@ -236,7 +266,9 @@ Campaign::Outcome Campaign::outcome_of(Poll& poll, Verdict verdict, bool cancell
       if (ballot.kind == Ballot::Kind::closed) ++closed;
       if (ballot.kind == Ballot::Kind::silent || (poll.stake->words & bit(node)) != 0) ++silent;
       if (ballot.code == Code::misconfigured) code = Code::misconfigured;
-      if (!ballot.why.empty()) why += (why.empty() ? "" : "; ") + ballot.why;
+      if (!ballot.why.empty() && !poll.tally.is_pending(node)) {
+        why += (why.empty() ? "" : "; ") + ballot.why;
+      }
     }
   }
   const std::size_t majority = poll.tally.majority();
@@ -251,14 +283,14 @@ Campaign::Outcome Campaign::outcome_of(Poll& poll, Verdict verdict, bool cancell
   outcome.split = best < majority;
   if (busy > 0 && locked + busy >= majority) return outcome;
   if (locked >= majority) {
-    outcome.failure =
-        Failure(Code::unreachable,
-                "a majority of the nodes is locked, but they did not agree on a token: "
-                "do their clocks differ by more than an hour?");
+    outcome.split = true;  // Others raised the fences as fast as we did.
+    outcome.busy.holder = "nobody, but a majority did not agree on a token";
     return outcome;
   }
-  const std::string what = "only " + std::to_string(locked + busy) + " of " + std::to_string(size) +
-                           " nodes voted, and " + std::to_string(majority) + " are needed";
+  // (Those who were not waited for any more may be well.)
+  const std::size_t can = locked + busy + poll.tally.pending();
+  const std::string what = "only " + std::to_string(can) + " of " + std::to_string(size) +
+                           " nodes can vote, and " + std::to_string(majority) + " are needed";
   if (locked + silent >= majority && silent > 0) code = Code::unknown;
   outcome.failure = Failure(code, why.empty() ? what : what + " (" + why + ")");
   return outcome;
@@ -266,7 +298,7 @@ Campaign::Outcome Campaign::outcome_of(Poll& poll, Verdict verdict, bool cancell
 
 // ---- Giving back -------------------------------------------------------------------------------
 
-void Campaign::give_back_all(const std::shared_ptr<Poll>& poll, std::uint64_t ticket) {
+void Campaign::give_back_all(const std::shared_ptr<Poll>& poll, Ticket ticket) {
   for (std::size_t node = 0; node < size(); ++node) {
     if ((poll->stake->words & bit(node)) == 0) continue;
     background_.spawn(give_back(poll->stake, poll->claim, node, ticket));
@@ -274,7 +306,7 @@ void Campaign::give_back_all(const std::shared_ptr<Poll>& poll, std::uint64_t ti
 }
 
 Task<void> Campaign::give_back(std::shared_ptr<Stake> stake, Claim claim, std::size_t node,
-                               std::uint64_t ticket) {
+                               Ticket ticket) {
   constexpr Duration kShortest = std::chrono::milliseconds(5);
   constexpr Duration kLongest = std::chrono::milliseconds(500);
   Voter& voter = electorate_.voter(node);
@@ -285,13 +317,13 @@ Task<void> Campaign::give_back(std::shared_ptr<Stake> stake, Claim claim, std::s
     const Result<void> ready = co_await voter.ready(deadline);
     if (stake->attempt != attempt) co_return;  // Asked again since: that is not ours to end.
     if (ready) {
-      const std::uint64_t place = stake->wanted ? ticket : 0;
+      const Ticket place = stake->wanted ? ticket : std::nullopt;
       const Voter::Return how{.ticket = place, .attempt = attempt};
       const Result<bool> done = co_await voter.release(claim, how, deadline);
       if (stake->attempt != attempt) co_return;
       if (done) {
         stake->words &= ~bit(node);
-        if (place == 0) stake->lines &= ~bit(node);
+        if (!place) stake->lines &= ~bit(node);
         settle(claim.id, *stake);
         co_return;
       }
@@ -312,7 +344,9 @@ Task<void> Campaign::give_back(std::shared_ptr<Stake> stake, Claim claim, std::s
 
 // Kept until all is given back: the same claim may come again meanwhile.
 void Campaign::settle(const ClaimId& id, const Stake& stake) {
-  if (!stake.wanted && (stake.words | stake.lines) == 0) stakes_.erase(id);
+  if (stake.wanted || (stake.words | stake.lines) != 0) return;
+  const auto place = stakes_.find(id);
+  if (place != stakes_.end() && place->second.get() == &stake) stakes_.erase(place);
 }
 
 Task<Result<bool>> Campaign::release(const Claim& claim, Deadline deadline) {
@@ -332,7 +366,7 @@ Task<Result<bool>> Campaign::release(const Claim& claim, Deadline deadline) {
     if ((nodes & bit(node)) != 0) background_.spawn(hand_in(all, stake, node));
   }
   const std::size_t majority = majority_of(size());
-  while (all->had < majority && all->pending > 0 && all->had + all->pending >= majority) {
+  while (all->had < majority && all->had_not <= size() - majority && all->pending > 0) {
     all->changed.reset();
     if (co_await all->changed.wait(deadline) == Woken::timed_out) break;
   }
@@ -364,7 +398,7 @@ Task<void> Campaign::hand_in(std::shared_ptr<Returning> all, std::shared_ptr<Sta
   --all->pending;
   all->changed.set();
   settle(all->claim.id, *stake);
-  if (!answered && !stake->wanted) co_await give_back(stake, all->claim, node, 0);
+  if (!answered && !stake->wanted) co_await give_back(stake, all->claim, node, std::nullopt);
 }
 
 // ---- More votes --------------------------------------------------------------------------------
@@ -379,13 +413,16 @@ Task<void> Campaign::cast_extra(std::shared_ptr<Stake> stake, Hold hold, std::si
   Voter& voter = electorate_.voter(node);
   const Deadline deadline = Deadline::at(runtime_.now() + options_.request_timeout);
   const Result<void> ready = co_await voter.ready(deadline);
-  if (!ready || !stake->wanted) co_return;
+  if (!ready || !stake->wanted || !electorate_.ready_to_vote()) co_return;
+  const bool before = (stake->words & bit(node)) != 0;
   const Proposal proposal{
       .token = hold.token.value(), .era = electorate_.era(), .attempt = stake->attempt};
   stake->words |= bit(node);
   const Ballot ballot = co_await voter.vote(hold.claim, proposal, deadline);
+  const bool kept = ballot.kind == Ballot::Kind::locked || ballot.kind == Ballot::Kind::silent;
+  if (!kept && !before) stake->words &= ~bit(node);
   if (ballot.kind == Ballot::Kind::locked && !stake->wanted) {
-    co_await give_back(stake, hold.claim, node, 0);
+    co_await give_back(stake, hold.claim, node, std::nullopt);
   }
 }
 

@@ -32,8 +32,7 @@ class Campaign {
   };
   // One attempt. What it got without a majority is on its way back when this returns; with a ticket
   // the claim then stands in the lines of the nodes.
-  Task<Outcome> attempt(const Claim& claim, std::uint64_t ticket, Deadline limit,
-                        std::stop_token stop);
+  Task<Outcome> attempt(const Claim& claim, Ticket ticket, Deadline limit, std::stop_token stop);
 
   // Gives back all that the claim has or may have, and takes it out of the lines. True if a
   // majority had it, unknown if too many nodes did not answer; those are asked until the claim has
@@ -42,6 +41,8 @@ class Campaign {
 
   // Asks one more node to vote for a claim that is held; in the background.
   void add_vote(const Hold& hold, std::size_t node);
+  // Whether any node was asked about it.
+  bool knows(const ClaimId& id) const { return stakes_.contains(id); }
   // The claim is not ours to look after any more.
   void forget(const ClaimId& id) { stakes_.erase(id); }
 
@@ -63,16 +64,18 @@ class Campaign {
   std::uint64_t first_token(const Name& name) const;
   void remember_fence(const Name& name, std::uint64_t fence);
 
-  void ask_all(const std::shared_ptr<Poll>& poll, std::uint64_t ticket);
+  void ask_all(const std::shared_ptr<Poll>& poll, Ticket ticket);
   Task<Verdict> count(const std::shared_ptr<Poll>& poll, Deadline limit, std::stop_token stop);
+  // Of a count that is lost: whether it is known why. If some nodes are busy and some are down, it
+  // is for those to say who have not answered yet.
+  bool explained(const Poll& poll) const;
   // Whether one of those that are waited for is.
   bool alive(const Tally& tally);
   Task<void> cast(std::shared_ptr<Poll> poll, std::size_t node, Proposal proposal);
   Task<void> cast_fence(std::shared_ptr<Poll> poll, std::size_t node, Proposal proposal);
   Task<void> cast_extra(std::shared_ptr<Stake> stake, Hold hold, std::size_t node);
-  void give_back_all(const std::shared_ptr<Poll>& poll, std::uint64_t ticket);
-  Task<void> give_back(std::shared_ptr<Stake> stake, Claim claim, std::size_t node,
-                       std::uint64_t ticket);
+  void give_back_all(const std::shared_ptr<Poll>& poll, Ticket ticket);
+  Task<void> give_back(std::shared_ptr<Stake> stake, Claim claim, std::size_t node, Ticket ticket);
   Task<void> hand_in(std::shared_ptr<Returning> all, std::shared_ptr<Stake> stake,
                      std::size_t node);
   void settle(const ClaimId& id, const Stake& stake);
@@ -83,6 +86,7 @@ class Campaign {
   QuorumOptions options_;
   std::unordered_map<ClaimId, std::shared_ptr<Stake>> stakes_;
   std::unordered_map<std::string, std::uint64_t> fences_;  // the highest seen, by name; bounded
+  std::uint32_t attempts_ = 0;
   TaskGroup background_;  // Last: its tasks end before what they use.
 };
 

@@ -50,7 +50,7 @@ class QuorumEngine final : public Engine {
     explicit Line(Runtime& runtime) : told(runtime) {}
     Event told;
     std::vector<std::unique_ptr<Voter::Place>> places;  // null where nodes tell nothing
-    std::uint64_t ticket = 0;
+    Ticket ticket;
   };
 
   Deadline request_deadline(Deadline limit) const {
@@ -60,10 +60,9 @@ class QuorumEngine final : public Engine {
   Deadline attempt_deadline(const Wait& wait) const {
     return request_deadline(wait.deadline.later(runtime().now() + 4 * options_.node_timeout));
   }
-  std::uint64_t now_us() const;
 
   // An attempt, again if nodes had to be opened first.
-  Task<Campaign::Outcome> attempt(const Claim& claim, std::uint64_t ticket, const Wait& wait);
+  Task<Campaign::Outcome> attempt(const Claim& claim, Ticket ticket, const Wait& wait);
   Task<Result<Grant>> wait_in_line(const Claim& claim, const Wait& wait);
   Task<void> stand_in_line(Line& line, const Claim& claim, const Wait& wait);
   Task<void> listen_at(std::size_t node, Deadline deadline, std::stop_token stop);
@@ -79,16 +78,9 @@ class QuorumEngine final : public Engine {
   RenewalRounds rounds_;
 };
 
-std::uint64_t QuorumEngine::now_us() const {
-  const auto since_epoch = runtime().wall().time_since_epoch();
-  const auto us = std::chrono::duration_cast<std::chrono::microseconds>(since_epoch).count();
-  return us > 0 ? static_cast<std::uint64_t>(us) : 1;
-}
-
 // ---- Acquiring ---------------------------------------------------------------------------------
 
-Task<Campaign::Outcome> QuorumEngine::attempt(const Claim& claim, std::uint64_t ticket,
-                                              const Wait& wait) {
+Task<Campaign::Outcome> QuorumEngine::attempt(const Claim& claim, Ticket ticket, const Wait& wait) {
   constexpr int kMostOpenings = 20;  // each brought news: of a new era, or of nodes that vote again
   const Deadline limit = attempt_deadline(wait);
   for (int openings = 0;; ++openings) {
@@ -120,12 +112,13 @@ Task<Campaign::Outcome> QuorumEngine::attempt(const Claim& claim, std::uint64_t 
 }
 
 Task<Result<Grant>> QuorumEngine::acquire(const Claim& claim, const Wait& wait) {
+  if (std::optional<Failure> why = electorate_->refuses(claim.name)) co_return *why;
   constexpr int kMostSplits = 8;
   constexpr Duration kSplitPause = std::chrono::milliseconds(2);
   if (wait.stop.stop_requested()) co_return Failure(Code::cancelled, "cancelled by the caller");
   // Most locks are free: standing in line needs more.
   for (int splits = 0;; ++splits) {
-    Campaign::Outcome outcome = co_await attempt(claim, 0, wait);
+    Campaign::Outcome outcome = co_await attempt(claim, std::nullopt, wait);
     if (outcome.grant) co_return *outcome.grant;
     if (outcome.failure) {
       // What is unknown is for the caller to end.
@@ -170,7 +163,7 @@ Task<Result<Grant>> QuorumEngine::wait_in_line(const Claim& claim, const Wait& w
   // Who stands in the line outlasts nodes that are being restarted.
   constexpr Duration kPatience = std::chrono::seconds(30);
   Line line(runtime());
-  line.ticket = now_us();
+  line.ticket = runtime().now();
   BootTime last_answer = runtime().now();
   for (int looks = 0;; ++looks) {
     co_await stand_in_line(line, claim, wait);
@@ -219,6 +212,7 @@ BootTime QuorumEngine::next_look(const Campaign::Outcome& outcome, bool told_of,
   constexpr Duration kLookAgain = std::chrono::seconds(5);
   constexpr Duration kStagger = std::chrono::milliseconds(3);
   constexpr Duration kForeignLook = std::chrono::milliseconds(500);
+  constexpr std::uint64_t kFirst = 2;
   constexpr Duration kShortest = std::chrono::milliseconds(1);
   constexpr Duration kLongest = std::chrono::milliseconds(50);
   const BootTime now = runtime().now();
@@ -232,6 +226,9 @@ BootTime QuorumEngine::next_look(const Campaign::Outcome& outcome, bool told_of,
     pause = kStagger * (4 << std::min(looks, 4));
   } else if (outcome.foreign) {
     pause = kForeignLook;
+  } else if (outcome.busy.rank < kFirst) {
+    // The word may be kept for somebody who is stopped and does not know: nobody would tell.
+    pause = 4 * options_.node_timeout;
   }
   BootTime at = now + runtime().jitter(pause, 0.5);
   if (outcome.busy.expires_in && !outcome.failure) {
@@ -267,6 +264,7 @@ Task<Woken> QuorumEngine::wait_for_turn(Line& line, BootTime look_at, const Wait
 
 Task<Result<Grant>> QuorumEngine::leave(const Claim& claim, Failure why) {
   constexpr Duration kLongest = std::chrono::seconds(1);
+  if (!campaign_.knows(claim.id)) co_return why;  // Nothing was asked.
   const Result<bool> left =
       co_await campaign_.release(claim, Deadline::at(runtime().now() + kLongest));
   if (!left) {

@@ -2,18 +2,21 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 
 namespace holdfast::internal::quorum {
 
 void Tally::ask(std::size_t node, std::uint64_t token) {
   votes_[node].pending = true;
+  votes_[node].open = true;
   votes_[node].asked = token;
 }
 
 void Tally::answer(std::size_t node, std::uint64_t token, const Ballot& ballot) {
   Vote& vote = votes_[node];
-  if (!vote.pending || vote.asked != token) return;
+  if (!vote.open || vote.asked != token) return;
   vote.pending = false;
+  vote.open = false;
   vote.fence = std::max(vote.fence, ballot.fence);
   if (ballot.kind == Ballot::Kind::locked) {
     // A second question does not lengthen the lock: it counts from the first.
@@ -59,6 +62,11 @@ std::size_t Tally::pending() const {
       std::count_if(votes_.begin(), votes_.end(), [](const Vote& vote) { return vote.pending; }));
 }
 
+std::size_t Tally::unanswered() const {
+  return static_cast<std::size_t>(
+      std::count_if(votes_.begin(), votes_.end(), [](const Vote& vote) { return vote.open; }));
+}
+
 BootTime Tally::counted_from(std::uint64_t token) const {
   std::vector<BootTime> moments;
   for (const Vote& vote : votes_) {
@@ -78,11 +86,15 @@ std::size_t Tally::accepting(std::uint64_t token) const {
 }
 
 std::uint64_t Tally::next_token(std::uint64_t floor) const {
-  std::uint64_t own = 0;
+  // What a majority has accepted is what the claim holds; else the highest that it has anywhere.
+  std::map<std::uint64_t, std::size_t> own;
   for (const Vote& vote : votes_) {
-    if (vote.locked && vote.own) own = std::max(own, vote.fence);
+    if (vote.locked && vote.own) ++own[vote.fence];
   }
-  if (own != 0 && accepting(own) >= majority()) return own;
+  for (const auto& [token, nodes] : own) {
+    if (nodes >= majority()) return token;
+  }
+  if (!own.empty() && accepting(own.rbegin()->first) >= majority()) return own.rbegin()->first;
   std::uint64_t best = std::max(floor, highest_fence() + 1);
   std::size_t most = accepting(best);
   const auto consider = [&](std::uint64_t token) {

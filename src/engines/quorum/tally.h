@@ -29,7 +29,8 @@ class Tally {
 
   // A node is being asked for its vote, or (locked already) to accept another token.
   void ask(std::size_t node, std::uint64_t token);
-  // Its answer. One to an earlier question than the last is of no use and is left out.
+  // Its answer, also when nobody waits for it any more. One to an earlier question than the last is
+  // of no use and is left out.
   void answer(std::size_t node, std::uint64_t token, const Ballot& ballot);
   // Nobody waits for the nodes any more that have not answered.
   void stop_waiting();
@@ -41,6 +42,10 @@ class Tally {
   std::size_t majority() const { return majority_of(votes_.size()); }
   std::size_t locked() const;
   std::size_t pending() const;
+  // How many have not answered, whether they are waited for or not.
+  std::size_t unanswered() const;
+  // How many locked nodes would accept this token.
+  std::size_t accepting(std::uint64_t token) const;
   bool is_locked(std::size_t node) const { return votes_[node].locked; }
   bool is_pending(std::size_t node) const { return votes_[node].pending; }
 
@@ -57,7 +62,8 @@ class Tally {
 
  private:
   struct Vote {
-    bool pending = false;
+    bool pending = false;  // it is waited for
+    bool open = false;     // it has not answered
     bool locked = false;
     std::uint64_t asked = 0;     // the token of the last question
     std::uint64_t accepted = 0;  // the token that it accepted last
@@ -66,8 +72,6 @@ class Tally {
     std::uint64_t most = 0;
     BootTime sent_at{};  // of the vote that locked it
   };
-  std::size_t accepting(std::uint64_t token) const;
-
   std::vector<Vote> votes_;
 };
 

@@ -49,7 +49,7 @@ class Voter {
   virtual Task<std::vector<Result<Standing>>> renew(std::vector<Hold> holds, Deadline deadline) = 0;
   // How a claim gives the word back.
   struct Return {
-    std::uint64_t ticket = 0;  // with one it stays in the line, and may be the next to be served
+    Ticket ticket;  // with one it stays in the line, and may be the next to be served
     // Votes of later attempts stay: the request may have been on its way for long.
     std::uint32_t attempt = UINT32_MAX;
   };
@@ -99,6 +99,8 @@ class Electorate {
   virtual std::string state() const { return {}; }
   // Why no vote may be counted at all: the same server twice, for instance.
   virtual std::optional<Failure> problem() const { return std::nullopt; }
+  // Why there can be no lock of this name.
+  virtual std::optional<Failure> refuses(const Name&) const { return std::nullopt; }
   // Nodes said that they do not vote. Does what can be done at once; true if asking again may help.
   virtual Task<Result<bool>> open(Duration ttl, Deadline deadline) = 0;
   // The same for nodes that were not needed; in the background, and not too often.

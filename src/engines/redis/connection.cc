@@ -146,6 +146,11 @@ bool Connection::unresponsive(Duration patience) {
     silent_ = false;
     return !last_opening_ || (opening_ && runtime_.now() - opening_since_ > patience);
   }
+  constexpr Duration kDead = std::chrono::seconds(2);
+  if (overdue(std::max<Duration>(kDead, patience)) && silent_) {
+    drop("no answer any more");  // Nobody else might ask, and so find out.
+    return true;
+  }
   if (!overdue(patience)) {
     silent_ = false;
   } else if (!silent_ && !looking_) {

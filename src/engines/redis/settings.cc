@@ -17,10 +17,6 @@ constexpr const char* kOptions =
     "socket, prefix, wait_replicas, client_name, connect_timeout_ms, command_timeout_ms, ca, cert, "
     "key, verify, sentinel_user, sentinel_password";
 
-Failure invalid(const std::string& why) {
-  return Failure(Code::invalid_argument, why + "; " + kForm);
-}
-
 template <class T>
 std::optional<T> number_in(std::string_view text, T least, T most) {
   T number{};
@@ -109,7 +105,10 @@ std::optional<std::string> take_path(std::string_view path, Settings& settings) 
 
 }  // namespace
 
-Result<Settings> settings_from(const Url& url, const ClientOptions& options) {
+Result<Settings> settings_from(const Url& url, const ClientOptions& options, const char* form) {
+  const auto invalid = [form](const std::string& why) {
+    return Failure(Code::invalid_argument, why + "; " + (form ? form : kForm));
+  };
   Settings settings;
   std::string_view scheme = url.scheme;
   const bool encrypted = scheme.starts_with("rediss");

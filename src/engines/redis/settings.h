@@ -26,6 +26,8 @@ struct Settings {
 
 // invalid_argument with the form of the URL if it does not parse; misconfigured if a certificate
 // cannot be used.
-Result<Settings> settings_from(const Url& url, const ClientOptions& options);
+// `form` is how such a URL is written, for messages; null: as those of Redis are.
+Result<Settings> settings_from(const Url& url, const ClientOptions& options,
+                               const char* form = nullptr);
 
 }  // namespace holdfast::internal::redis

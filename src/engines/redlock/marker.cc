@@ -38,7 +38,7 @@ std::optional<Marker> Marker::parse(std::string_view text) {
     marker.state = State::blank;
   } else if (take_word(text, "founding ")) {
     marker.state = State::founding;
-    sound = take(text, '\0', nodes);
+    sound = take(text, ' ', nonce) && take(text, '\0', nodes);
   } else if (take_word(text, "marked ")) {
     marker.state = State::marked;
     sound = take(text, ' ', nonce) && take(text, '\0', nodes);

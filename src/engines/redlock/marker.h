@@ -2,12 +2,12 @@
 // compared with every vote: a node that has lost its data has lost its marker too, so it does not
 // vote until it has rejoined.
 //
-//   blank ──found──► founding ──────────settle──────────► open
+//   blank ──found──► founding ──────────change──────────► open
 //     │                                                    ▲
-//     └──────mark──► marked ──join──► joining ────open─────┘
+//     └──────mark──► marked ──join──► joining ───change────┘
 //
 //   open       "EPOCH LONGEST_MS NODES ESTABLISHED OPENING"
-//   founding   "founding NODES"                            has never voted
+//   founding   "founding NONCE NODES"                      was found empty when all were
 //   marked     "marked NONCE NODES"                        has lost its data; nothing is done yet
 //   joining    "joining EPOCH LONGEST_MS NODES UNTIL_MS"   the others know of the epoch, which began
 //                                                          after the mark; silent until then

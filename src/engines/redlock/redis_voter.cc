@@ -124,17 +124,19 @@ std::string RedisVoter::place_of(const Claim& claim) const {
          node_->channel() + " 0 " + claim.label;
 }
 
+std::string RedisVoter::age_of(quorum::Ticket ticket) const {
+  if (!ticket) return "0";
+  const Duration age = runtime_.now() - *ticket;
+  return std::to_string(std::max<std::int64_t>(
+      std::chrono::duration_cast<std::chrono::microseconds>(age).count(), 1));
+}
+
 Task<Ballot> RedisVoter::vote(const Claim& claim, const Proposal& proposal, Deadline deadline) {
   const std::int64_t ttl_ms = milliseconds_of(claim.ttl);
   if (marker_known_ &&
       (!marker_.votes() || marker_.epoch != proposal.era || ttl_ms > marker_.longest_ms)) {
     // A node that rejoins is looked at from time to time; see the electorate.
-    Ballot closed;
-    closed.kind = Ballot::Kind::closed;
-    if (marker_.state == Marker::State::joining || marker_.state == Marker::State::marked) {
-      closed.why = display() + ": it has lost its data and does not vote yet";
-    }
-    co_return closed;
+    co_return closed();
   }
   const Keys keys = keys_of(claim.name);
   std::vector<std::string> arguments;
@@ -144,7 +146,7 @@ Task<Ballot> RedisVoter::vote(const Claim& claim, const Proposal& proposal, Dead
   arguments.push_back(std::to_string(proposal.token));
   arguments.push_back(marker_.text);
   arguments.emplace_back(letter_of(claim.mode));
-  arguments.push_back(std::to_string(proposal.ticket));
+  arguments.push_back(age_of(proposal.ticket));
   arguments.push_back(place_of(claim));
   const Result<Answer> answer = co_await ask(scripts_.vote, keys, std::move(arguments), deadline);
   co_return ballot_of(answer);
@@ -199,13 +201,25 @@ Ballot RedisVoter::ballot_of(const Result<Answer>& answer) {
       ballot.busy.expires_in = redis::ttl_of_ms(reply.at(3).as_number());
     }
     ballot.busy.rank = number(4);
-  } else if (word == "closed" && reply.items.size() == 2 && take_marker(reply.at(1).text)) {
-    ballot.kind = Ballot::Kind::closed;
+  } else if (word == "closed" && reply.items.size() == 2) {
+    if (take_marker(reply.at(1).text)) return closed();
+    ballot.kind = Ballot::Kind::unreachable;
+    ballot.code = Code::misconfigured;
+    ballot.why = no_marker().message();
   } else if (word == "gone" && reply.items.size() == 1) {
     ballot.kind = Ballot::Kind::unreachable;
     ballot.why = display() + ": its vote has ended";
   } else {
     return nonsense();
+  }
+  return ballot;
+}
+
+Ballot RedisVoter::closed() const {
+  Ballot ballot;
+  ballot.kind = Ballot::Kind::closed;
+  if (!marker_.votes()) {
+    ballot.why = display() + ": it has lost its data and does not vote yet";
   }
   return ballot;
 }
@@ -264,7 +278,7 @@ Task<Result<bool>> RedisVoter::release(const Claim& claim, const Return& how, De
   const Keys keys = keys_of(claim.name);
   std::vector<std::string> arguments;
   arguments.push_back(claim.id.hex());
-  arguments.push_back(std::to_string(how.ticket));
+  arguments.push_back(age_of(how.ticket));
   arguments.push_back(place_of(claim));
   arguments.push_back(std::to_string(how.attempt));
   const Result<Answer> answer =
@@ -330,7 +344,8 @@ std::unique_ptr<quorum::Voter::Place> RedisVoter::stand(const Claim& claim, Even
 }
 
 Task<bool> RedisVoter::watch(const Name& name, Deadline deadline) {
-  return node_->watch_key(prefix_ + name.bytes(), deadline);
+  const std::string key = prefix_ + name.bytes();  // It must outlive the call.
+  co_return co_await node_->watch_key(key, deadline);
 }
 
 // ---- Its part in the electorate ----------------------------------------------------------------
@@ -343,15 +358,17 @@ bool RedisVoter::take_marker(const std::string& text) {
   return true;
 }
 
+Failure RedisVoter::no_marker() const {
+  return Failure(Code::misconfigured, display() + ": the key " + marker_key_ +
+                                          " holds something else; delete it, or use a prefix");
+}
+
 Task<Result<void>> RedisVoter::tend(redis::Script& script, std::vector<std::string> arguments,
                                     Deadline deadline) {
   const Keys keys = Keys::of({marker_key_});
   const Result<Answer> answer = co_await ask(script, keys, std::move(arguments), deadline);
   if (!answer) co_return answer.failure();
-  if (!take_marker(answer->reply.at(0).text)) {
-    co_return Failure(Code::misconfigured,
-                      display() + ": the key " + marker_key_ + " holds something else");
-  }
+  if (!take_marker(answer->reply.at(0).text)) co_return no_marker();
   const std::int64_t left_ms = marker_.until_ms - answer->reply.at(1).as_number();
   silent_for_ = std::max<Duration>(redis::ttl_of_ms(left_ms), Duration(0));
   co_return Result<void>();
@@ -390,11 +407,20 @@ Task<Result<RedisVoter::Fences>> RedisVoter::fences(Deadline deadline) {
   co_return all;
 }
 
-Task<Result<void>> RedisVoter::adopt(Fences fences, Deadline deadline) {
+Task<Result<bool>> RedisVoter::claim_finish(Deadline deadline) {
+  const std::string key = marker_key_ + ":finisher";
+  std::string command = redis::encode({"SET", key, "1", "NX", "PX", "5000"});
+  const Result<Answer> answer = co_await node_->connection().call(std::move(command), deadline);
+  if (!answer) co_return Failure(Code::unreachable, answer.message());
+  if (answer->reply.is_error()) co_return redis::failure_of(answer->reply, endpoint_);
+  co_return answer->reply.kind == Reply::Kind::status;
+}
+
+Task<Result<void>> RedisVoter::adopt(const Marker& marker, Fences fences, Deadline deadline) {
   constexpr std::size_t kPart = 200;
   for (std::size_t begin = 0; begin < fences.size(); begin += kPart) {
     std::vector<std::string> names{marker_key_};
-    std::vector<std::string> arguments{marker_.text};
+    std::vector<std::string> arguments{marker.text};
     for (std::size_t i = begin; i < std::min(begin + kPart, fences.size()); ++i) {
       names.push_back(fences[i].first);
       arguments.push_back(std::to_string(fences[i].second));

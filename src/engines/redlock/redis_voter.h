@@ -23,11 +23,10 @@ struct Scripts {
   redis::Script inspect{inspect_source(), {}};
   redis::Script look{look_source(), {}};
   redis::Script found{found_source(), {}};
-  redis::Script settle{settle_source(), {}};
   redis::Script raise{raise_source(), {}};
   redis::Script mark{mark_source(), {}};
   redis::Script join{join_source(), {}};
-  redis::Script open{open_source(), {}};
+  redis::Script change{change_source(), {}};
   redis::Script adopt{adopt_source(), {}};
 };
 
@@ -83,8 +82,10 @@ class RedisVoter final : public quorum::Voter {
   // The highest token accepted at this node, by the key of its fence.
   using Fences = std::vector<std::pair<std::string, std::uint64_t>>;
   Task<Result<Fences>> fences(Deadline deadline);
-  // Raises fences, if the marker is still as last seen.
-  Task<Result<void>> adopt(Fences fences, Deadline deadline);
+  // Raises fences, if the marker is still that one.
+  Task<Result<void>> adopt(const Marker& marker, Fences fences, Deadline deadline);
+  // True for one client at a time.
+  Task<Result<bool>> claim_finish(Deadline deadline);
 
  private:
   class StandingPlace;
@@ -94,10 +95,14 @@ class RedisVoter final : public quorum::Voter {
   }
   // Where and how a claim is to be told of its turn.
   std::string place_of(const Claim& claim) const;
+  // For a script.
+  std::string age_of(quorum::Ticket ticket) const;
   Task<Result<redis::Answer>> ask(redis::Script& script, const redis::Keys& keys,
                                   std::vector<std::string> arguments, Deadline deadline);
   quorum::Ballot ballot_of(const Result<redis::Answer>& answer);
+  quorum::Ballot closed() const;  // by its marker
   quorum::Ballot nonsense();
+  Failure no_marker() const;
   bool take_marker(const std::string& text);
   std::optional<Failure> unfit() const;
 

@@ -1,5 +1,7 @@
 #include "engines/redlock/redlock_engine.h"
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 
 #include "engines/redis/settings.h"
@@ -15,20 +17,26 @@ constexpr const char* kForm =
     "write redlock[s]://HOST:PORT,HOST:PORT,HOST:PORT[/DATABASE]; a login goes in front of the "
     "first "
     "HOST and is for all of them";
-constexpr const char* kOptions =
-    "node_timeout_ms, collect, prefix, client_name, connect_timeout_ms, command_timeout_ms, ca, "
-    "cert, key, verify";
+constexpr std::array kOptions{
+    "node_timeout_ms",    "collect", "prefix", "client_name", "connect_timeout_ms",
+    "command_timeout_ms", "ca",      "cert",   "key",         "verify"};
 
 Failure invalid(const std::string& why) {
   return Failure(Code::invalid_argument, why + "; " + kForm);
 }
 
 // Takes the options that are about the quorum out of the query.
-std::optional<std::string> take_options(std::map<std::string, std::string>& query,
+std::optional<std::string> take_options(std::map<std::string, std::string>& query, bool encrypted,
                                         quorum::QuorumOptions& options) {
-  for (const char* none : {"socket", "wait_replicas", "sentinel_user", "sentinel_password"}) {
-    if (query.contains(none)) {
-      return std::string("there is no option '") + none + "' here (there is " + kOptions + ")";
+  for (const auto& [key, value] : query) {
+    if (std::find(kOptions.begin(), kOptions.end(), key) != kOptions.end()) continue;
+    std::string known;
+    for (const char* option : kOptions) known += (known.empty() ? "" : ", ") + std::string(option);
+    return "unknown option '" + key + "' (there is " + known + ")";
+  }
+  for (const char* option : {"ca", "cert", "key", "verify"}) {
+    if (query.contains(option) && !encrypted) {
+      return "ca, cert, key and verify are for TLS: write redlocks";
     }
   }
   if (const auto timeout = query.find("node_timeout_ms"); timeout != query.end()) {
@@ -79,14 +87,15 @@ Result<std::unique_ptr<Engine>> open_redlock_engine(const Url& url, Runtime& run
   if (!url.has_authority) return invalid("'" + url.scheme + ":' must be followed by //");
   Url rest = url;
   quorum::QuorumOptions quorum{.request_timeout = options.request_timeout};
-  if (const auto problem = take_options(rest.query, quorum)) return invalid(*problem);
+  const bool encrypted = url.scheme == "redlocks";
+  if (const auto problem = take_options(rest.query, encrypted, quorum)) return invalid(*problem);
   const Result<std::vector<Endpoint>> endpoints = parse_endpoints(url.hosts, kPort);
   if (!endpoints) return invalid(endpoints.message());
   if (endpoints->size() > kMostNodes) {
     return invalid("there are " + std::to_string(endpoints->size()) + " nodes, and at most " +
                    std::to_string(kMostNodes) + " can be asked");
   }
-  rest.scheme = url.scheme == "redlocks" ? "rediss" : "redis";
+  rest.scheme = encrypted ? "rediss" : "redis";
   std::vector<redis::Settings> nodes;
   for (const Endpoint& endpoint : *endpoints) {
     for (const redis::Settings& other : nodes) {
@@ -95,7 +104,7 @@ Result<std::unique_ptr<Engine>> open_redlock_engine(const Url& url, Runtime& run
       }
     }
     rest.hosts = endpoint.display();
-    Result<redis::Settings> settings = redis::settings_from(rest, options);
+    Result<redis::Settings> settings = redis::settings_from(rest, options, kForm);
     if (!settings) return settings.failure();
     quorum.request_timeout = settings->request_timeout;
     nodes.push_back(std::move(settings).value());

@@ -17,6 +17,7 @@ local function read_fence()
   local text = redis.call('GET', KEYS[2])
   if not text then return 0, '' end
   local last, owner = string.match(text, '^(%d+) (%x+)$')
+  if not last then error('fence: value is not an integer and a claim') end  -- before any write
   return tonumber(last), owner
 end
 local function accept(last, owner, id, token, again)
@@ -76,7 +77,7 @@ end
 local function set_word(id, label, mode, ttl, again)
   if again then
     local attempt, rest = string.match(label, '^(%d+) (.*)$')
-    label = math.max(tonumber(attempt), attempt_of(id)) .. ' ' .. rest
+    label = string.format('%.0f', math.max(tonumber(attempt), attempt_of(id))) .. ' ' .. rest
   end
   if mode == 'x' then
     redis.call('SET', word, id .. ' ' .. label, 'PX', ttl)
@@ -131,19 +132,16 @@ local function serve(self)
     if id and not admits(mode) then return false end
     redis.call('ZREM', queue, head)
     if id and id == self then return true end
-    if id then
+    if id and redis.call('HEXISTS', details, id) == 0 then  -- Else it reads already.
       local heard = redis.pcall('PUBLISH', channel, 'grant ' .. id .. ' 1 ' .. keep)
       if type(heard) == 'number' and heard > 0 then set_word(id, label, mode, tonumber(keep), false) end
     end
   end
 end
 
--- The ticket gives the same order at all nodes. It is the client's clock: one that is off by more
--- than a second counts as having come now.
-local function queue_up(member, ticket)
-  ticket = tonumber(ticket)
-  if math.abs(ticket - now_us) > 1000000 then ticket = now_us end
-  redis.call('ZADD', queue, 'NX', string.format('%.0f', ticket), member)
+-- By how long they have been waiting: that gives the same order at all nodes, whatever their clocks.
+local function queue_up(member, age_us)
+  redis.call('ZADD', queue, 'NX', string.format('%.0f', now_us - age_us), member)
   redis.call('PEXPIRE', queue, 3600000)
 end
 )lua";
@@ -162,7 +160,7 @@ if mode == 'x' and redis.call('EXISTS', KEYS[4]) == 0 and
   return accept(last, owner, id, ARGV[3], false)
 end
 )lua" + kCommon + R"lua(
-local label, ttl, ticket, member =
+local label, ttl, age, member =
   string.sub(ARGV[1], 34), tonumber(ARGV[2]), ARGV[6], id .. ' ' .. ARGV[7]
 drop_ended()
 local again = is_mine(id, mode)
@@ -172,7 +170,7 @@ if again or ((serve(id) or redis.call('EXISTS', queue) == 0) and admits(mode)) t
   if mode == 's' and answer == 1 then note_token(id, ARGV[3]) end
   return answer
 end
-if ticket ~= '0' then queue_up(member, ticket) end
+if age ~= '0' then queue_up(member, age) end
 local value = redis.call('GET', word) or ''
 local left = redis.call('PTTL', word)
 local first = redis.call('ZRANGE', group, 0, 0, 'WITHSCORES')[2]
@@ -234,7 +232,11 @@ end
 drop_ended()
 local held = free_word(ARGV[1], tonumber(ARGV[4]))
 local member = ARGV[1] .. ' ' .. ARGV[3]
-if ARGV[2] == '0' then redis.call('ZREM', queue, member) else queue_up(member, ARGV[2]) end
+if ARGV[2] == '0' then
+  redis.call('ZREM', queue, member)
+elseif not is_mine(ARGV[1], string.sub(ARGV[3], 1, 1)) then  -- a later attempt has it
+  queue_up(member, ARGV[2])
+end
 serve(nil)
 return held
 )lua";
@@ -296,21 +298,17 @@ const std::string& look_source() { return kLook; }
 
 const std::string& found_source() {
   static const std::string source =
-      "redis.call('SET', KEYS[1], 'founding ' .. ARGV[1], 'NX')\n" + kLook;
-  return source;
-}
-
-const std::string& settle_source() {
-  static const std::string source = R"lua(
-local marker = redis.call('GET', KEYS[1])
-if marker and string.find(marker, '^founding ') then redis.call('SET', KEYS[1], ARGV[1]) end
-)lua" + kLook;
+      "redis.call('SET', KEYS[1], 'founding ' .. ARGV[1] .. ' ' .. ARGV[2], 'NX')\n" + kLook;
   return source;
 }
 
 const std::string& mark_source() {
-  static const std::string source =
-      "redis.call('SET', KEYS[1], 'marked ' .. ARGV[1] .. ' ' .. ARGV[2], 'NX')\n" + kLook;
+  static const std::string source = R"lua(
+local marker = redis.call('GET', KEYS[1])
+if not marker or string.find(marker, '^founding ') then
+  redis.call('SET', KEYS[1], 'marked ' .. ARGV[1] .. ' ' .. ARGV[2])
+end
+)lua" + kLook;
   return source;
 }
 
@@ -345,7 +343,7 @@ end
   return source;
 }
 
-const std::string& open_source() {
+const std::string& change_source() {
   static const std::string source = R"lua(
 if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('SET', KEYS[1], ARGV[2]) end
 )lua" + kLook;

@@ -5,7 +5,7 @@
 //            theirs, or "holdfast:shared"
 //   fence    "TOKEN CLAIM": the highest token that was accepted here, and for whom. Without a ttl.
 //   marker   see marker.h
-//   queue    who waits here: "CLAIM MODE 1 KEEP_MS CHANNEL 0 LABEL" by ticket
+//   queue    who waits here: "CLAIM MODE 1 KEEP_MS CHANNEL 0 LABEL" by the time they came
 //   group    shared holders by the time of their end
 //   details  "TOKEN SINCE_US ATTEMPT LABEL" by claim
 #pragma once
@@ -14,7 +14,8 @@
 
 namespace holdfast::internal::redlock {
 
-// ARGV: "CLAIM ATTEMPT LABEL" ttl_ms token marker mode(x|s) ticket "MODE 1 KEEP_MS CHANNEL 0 LABEL"
+// ARGV: "CLAIM ATTEMPT LABEL" ttl_ms token marker mode(x|s) age_us "MODE 1 KEEP_MS CHANNEL 0 LABEL"
+// age_us: how long it has been waiting; 0: it does not.
 // 1: locked and accepted. {low, fence, most, own}: locked, but the token was not accepted; own: 1 if
 // the fence is the claim's own. most: above that none is accepted; 0: not said.
 // {busy, fence, word, pttl_ms, rank}.  {closed, marker}.
@@ -23,7 +24,7 @@ const std::string& vote_source();
 const std::string& fence_source();
 // ARGV: claim ttl_ms token mode.  1 held, 2 free, 0 lost.
 const std::string& renew_source();
-// ARGV: claim ticket "MODE 1 KEEP_MS CHANNEL 0 LABEL" attempt.  1 if it was the claim's, and of no
+// ARGV: claim age_us "MODE 1 KEEP_MS CHANNEL 0 LABEL" attempt.  1 if it was the claim's, and of no
 // later attempt; else 0.
 const std::string& release_source();
 // ARGV: token.  1 or 0.
@@ -33,12 +34,11 @@ const std::string& inspect_source();
 
 // The life of a marker. All take KEYS: marker; all return {marker, now_ms} as it is afterwards.
 const std::string& look_source();
-const std::string& found_source();   // ARGV: nodes
-const std::string& settle_source();  // ARGV: marker.  From founding to open
-const std::string& mark_source();    // ARGV: nonce nodes.  From blank to marked
+const std::string& found_source();   // ARGV: nonce nodes.  From blank to founding
+const std::string& mark_source();    // ARGV: nonce nodes.  From blank or founding to marked
 const std::string& raise_source();   // ARGV: number nonce longest_ms established.  All only grow
 const std::string& join_source();    // ARGV: marker epoch longest_ms nodes.  From marked to joining
-const std::string& open_source();    // ARGV: marker as it must be, marker as it becomes
+const std::string& change_source();  // ARGV: marker as it must be, marker as it becomes
 
 // Raises fences at a node that is joining.  KEYS: marker fence...  ARGV: marker token...
 // 1, or 0 if the marker is another by now. They are nobody's: a claim that was accepted elsewhere was

@@ -1,0 +1,428 @@
+#include "engines/redlock/membership.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <numeric>
+
+#include "engines/quorum/tally.h"
+
+namespace holdfast::internal::redlock {
+
+namespace {
+
+using State = Marker::State;
+
+// What a claim may have without anybody having to be told.
+constexpr std::int64_t kUsualLongestMs = 60'000;
+
+// Of the nodes beside one: enough to meet every majority that this one was part of.
+std::size_t majority_of_others(std::size_t nodes) { return (nodes - 1) / 2 + 1; }
+
+constexpr const char* kBeginAnew =
+    "When no lock is held, delete the key holdfast:redlock, with your prefix, on every node to "
+    "begin "
+    "anew";
+
+}  // namespace
+
+struct Membership::Outlook {
+  Nodes answered;
+  Code code = Code::unreachable;  // of those who did not; misconfigured if one of them is
+  std::string why;
+  std::size_t pending = 0;
+  std::shared_ptr<Event> changed;
+};
+
+Membership::Membership(Runtime& runtime, const Voters& voters, Scripts& scripts,
+                       Duration node_timeout, std::function<void(const std::string&)> warn)
+    : runtime_(runtime),
+      voters_(voters),
+      scripts_(scripts),
+      node_timeout_(node_timeout),
+      warn_(std::move(warn)),
+      background_(runtime) {}
+
+// ---- What is known -----------------------------------------------------------------------------
+
+void Membership::hear_of(const Marker& marker) {
+  if (marker.epoch > era_) {
+    era_ = marker.epoch;
+    established_ = false;
+  }
+  if (marker.votes() && marker.epoch == era_ && marker.established) established_ = true;
+}
+
+bool Membership::incomplete() const {
+  return std::any_of(voters_.begin(), voters_.end(), [&](const auto& voter) {
+    return voter->marker_known() && (!voter->marker().votes() || voter->marker().epoch != era_);
+  });
+}
+
+std::string Membership::state() const {
+  std::string text;
+  for (const auto& voter : voters_) {
+    std::string what;
+    const Marker& marker = voter->marker();
+    if (!voter->marker_known()) {
+      what = "has not answered";
+    } else if (!marker.votes()) {
+      what = "has lost its data, or is new, and does not vote yet";
+    } else if (marker.epoch != era_) {
+      what = "is about to learn of a new epoch";
+    }
+    if (what.empty()) continue;
+    text += (text.empty() ? "" : "; ") + voter->endpoint().display() + " " + what;
+  }
+  return text.empty() ? "they do not agree on an epoch yet" : text;
+}
+
+quorum::Era Membership::new_epoch() {
+  // Later than any that is known; and nobody else's, even if another client does the same now.
+  return quorum::Era{std::max(era_.number + 1, wall_ms()), nonce()};
+}
+
+std::uint64_t Membership::wall_ms() const {
+  const auto since_epoch = runtime_.wall().time_since_epoch();
+  const auto now_ms = std::chrono::duration_cast<std::chrono::milliseconds>(since_epoch).count();
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(now_ms, 1));
+}
+
+Membership::Nodes Membership::everybody() const {
+  Nodes all(size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  return all;
+}
+
+Membership::Nodes Membership::in_state(const Nodes& nodes, State state) const {
+  Nodes found;
+  for (const std::size_t node : nodes) {
+    if (voters_[node]->marker().state == state) found.push_back(node);
+  }
+  return found;
+}
+
+std::int64_t Membership::longest_ms(const Nodes& nodes) const {
+  std::int64_t longest = kUsualLongestMs;
+  for (const std::size_t node : nodes) {
+    longest = std::max(longest, voters_[node]->marker().longest_ms);
+  }
+  return longest;
+}
+
+// ---- Asking ------------------------------------------------------------------------------------
+
+Task<void> Membership::tend(std::size_t node, redis::Script& script,
+                            std::vector<std::string> arguments, Deadline deadline,
+                            std::shared_ptr<Outlook> outlook) {
+  RedisVoter& voter = *voters_[node];
+  Result<void> done(Failure(Code::unreachable, voter.display() + " does not answer"));
+  if (voter.responsive()) done = co_await voter.ready(deadline);
+  if (done) done = co_await voter.tend(script, std::move(arguments), deadline);
+  if (done) {
+    outlook->answered.push_back(node);
+  } else {
+    if (done.code() == Code::misconfigured) outlook->code = Code::misconfigured;
+    outlook->why += (outlook->why.empty() ? "" : "; ") + done.message();
+  }
+  --outlook->pending;
+  outlook->changed->set();
+}
+
+Task<Membership::Outlook> Membership::tend_each(Nodes nodes, redis::Script& script,
+                                                std::vector<std::string> arguments,
+                                                Deadline deadline, bool needed) {
+  constexpr Duration kStragglers = std::chrono::milliseconds(5);
+  const auto outlook = std::make_shared<Outlook>();
+  outlook->pending = nodes.size();
+  outlook->changed = std::make_shared<Event>(runtime_);
+  const BootTime begin = runtime_.now();
+  Deadline limit = deadline.sooner(begin + 4 * node_timeout_);
+  TaskGroup group(runtime_);
+  for (const std::size_t node : nodes) {
+    group.spawn(tend(node, script, arguments, limit, outlook));
+  }
+  while (outlook->pending > 0) {
+    if (!needed && outlook->answered.size() >= quorum::majority_of(nodes.size())) {
+      limit = limit.sooner(begin + std::max<Duration>(kStragglers, 3 * (runtime_.now() - begin)));
+    }
+    outlook->changed->reset();
+    if (co_await outlook->changed->wait(limit) == Woken::timed_out) break;
+  }
+  co_return *outlook;
+}
+
+Task<Membership::Nodes> Membership::tend_all(Nodes nodes, redis::Script& script,
+                                             std::vector<std::string> arguments,
+                                             Deadline deadline) {
+  Outlook outlook =
+      co_await tend_each(std::move(nodes), script, std::move(arguments), deadline, false);
+  co_return std::move(outlook.answered);
+}
+
+// ---- Opening -----------------------------------------------------------------------------------
+
+Task<Result<bool>> Membership::open(Duration ttl, Deadline deadline) {
+  // Others may be about the same, and then it takes a moment until all agree.
+  constexpr int kMostTries = 20;
+  constexpr Duration kPause = std::chrono::milliseconds(2);
+  for (int tries = 1;; ++tries) {
+    const Result<bool> done = co_await open_once(ttl, deadline);
+    const BootTime again = runtime_.now() + runtime_.jitter(kPause * tries, 0.5);
+    const bool last = tries >= kMostTries || deadline.passed(again);
+    if (!done || *done || !in_motion()) co_return done;
+    if (last) {
+      if (std::optional<Failure> why = hopeless(everybody())) co_return *why;
+      co_return false;
+    }
+    static_cast<void>(co_await sleep_until(runtime_, again, background_.stop_token()));
+  }
+}
+
+bool Membership::in_motion() const {
+  const auto there = std::count_if(voters_.begin(), voters_.end(), [](const auto& voter) {
+    const bool waits = voter->marker().state == State::joining && voter->silent_for() > Duration(0);
+    return voter->marker_known() && !waits;
+  });
+  return static_cast<std::size_t>(there) >= quorum::majority_of(size());
+}
+
+Task<Result<bool>> Membership::open_once(Duration ttl, Deadline deadline) {
+  const std::size_t majority = quorum::majority_of(size());
+  std::vector<std::string> nothing;
+  const Outlook outlook =
+      co_await tend_each(everybody(), scripts_.look, std::move(nothing), deadline, false);
+  const Nodes& seen = outlook.answered;
+  // One that is not fit to vote costs its vote, as one that is down.
+  if (seen.size() < majority) {
+    const std::string why = outlook.why.empty() ? "the others do not answer" : outlook.why;
+    co_return Failure(outlook.code, "only " + std::to_string(seen.size()) + " of " +
+                                        std::to_string(size()) + " nodes can vote, and " +
+                                        std::to_string(majority) + " are needed (" + why + ")");
+  }
+  if (std::optional<Failure> why = misfit(seen)) co_return *why;
+  for (const std::size_t node : seen) hear_of(voters_[node]->marker());
+  const std::int64_t ttl_ms = redis::milliseconds_of(ttl);
+  const Nodes unused = in_state(seen, State::founding);
+  if (in_state(seen, State::blank).size() + unused.size() == seen.size()) {
+    const Result<void> done =
+        co_await found(seen, outlook, std::max(kUsualLongestMs, ttl_ms), deadline);
+    if (!done) co_return done.failure();
+  } else if (const Nodes open = in_state(seen, State::open);
+             open.size() >= majority_of_others(size())) {
+    co_await bring_back(seen, open, deadline);
+  }
+  // Nodes that missed an epoch, or do not know of so long a ttl.
+  const std::int64_t longest = std::max(longest_ms(seen), ttl_ms);
+  Nodes behind;
+  for (const std::size_t node : in_state(seen, State::open)) {
+    const Marker& marker = voters_[node]->marker();
+    if (marker.epoch < era_ || marker.longest_ms < longest) behind.push_back(node);
+  }
+  if (!behind.empty()) co_await raise(std::move(behind), longest, deadline);
+  if (!established_) co_await establish(in_state(seen, State::open), deadline);
+  const Nodes open = in_state(seen, State::open);
+  const auto voting = std::count_if(open.begin(), open.end(), [&](std::size_t node) {
+    return voters_[node]->marker().epoch == era_;
+  });
+  co_return established_&& static_cast<std::size_t>(voting) >= majority;
+}
+
+// All clients must mean the same nodes.
+std::optional<Failure> Membership::misfit(const Nodes& seen) const {
+  for (const std::size_t node : seen) {
+    const Marker& marker = voters_[node]->marker();
+    if (marker.state == State::blank || marker.nodes == size()) continue;
+    return Failure(Code::misconfigured,
+                   voters_[node]->display() + " belongs to a Redlock of " +
+                       std::to_string(marker.nodes) + " nodes, and the URL names " +
+                       std::to_string(size()) +
+                       "; all clients must name the same nodes. (To change them: stop all clients, "
+                       "then delete "
+                       "the key holdfast:redlock, with your prefix, on every node)");
+  }
+  return std::nullopt;
+}
+
+// So many have lost their data that those who come back would find too few to ask.
+std::optional<Failure> Membership::hopeless(const Nodes& seen) const {
+  const auto forgot = std::count_if(seen.begin(), seen.end(), [&](std::size_t node) {
+    return voters_[node]->marker_known() && !voters_[node]->marker().votes();
+  });
+  const auto lost = static_cast<std::size_t>(forgot);
+  if (lost == size() || size() - lost >= majority_of_others(size())) return std::nullopt;
+  return Failure(Code::misconfigured,
+                 std::to_string(lost) + " of " + std::to_string(size()) +
+                     " nodes have lost their data: nobody knows any more what was locked. " +
+                     kBeginAnew);
+}
+
+// In two steps, because clients may do it at the same time: none of the nodes votes before a majority
+// of them was found unused. A node is opened only by who found it unused, and only if its marker is
+// still the one that was found: it may have voted and lost its data since.
+Task<Result<void>> Membership::found(Nodes seen, Outlook outlook, std::int64_t longest,
+                                     Deadline deadline) {
+  if (seen.size() < size()) {
+    std::vector<std::string> nothing;
+    outlook = co_await tend_each(everybody(), scripts_.look, std::move(nothing), deadline, true);
+    if (outlook.answered.size() < size()) {
+      co_return Failure(
+          Code::unreachable,
+          "these nodes are used for the first time, or have lost their data; then all "
+          "of them must be there (" +
+              (outlook.why.empty() ? "one does not answer" : outlook.why) + ")");
+    }
+    for (const std::size_t node : outlook.answered) hear_of(voters_[node]->marker());
+    const Nodes blank = in_state(everybody(), State::blank);
+    if (blank.size() + in_state(everybody(), State::founding).size() < size()) {
+      co_return Result<void>();  // Somebody else was faster.
+    }
+  }
+  std::vector<std::string> as{std::to_string(nonce()), std::to_string(size())};
+  const Nodes told = co_await tend_all(everybody(), scripts_.found, std::move(as), deadline);
+  const Nodes founding = in_state(told, State::founding);
+  if (founding.size() < quorum::majority_of(size())) co_return Result<void>();
+  const std::string text = Marker::open_text(new_epoch(), longest, size(), nonce());
+  for (const std::size_t node : founding) {
+    std::vector<std::string> from_to{voters_[node]->marker().text, text};
+    Nodes alone{node};
+    co_await tend_all(std::move(alone), scripts_.change, std::move(from_to), deadline);
+    hear_of(voters_[node]->marker());
+  }
+  co_return Result<void>();
+}
+
+Task<void> Membership::raise(Nodes nodes, std::int64_t longest, Deadline deadline) {
+  std::vector<std::string> to{std::to_string(era_.number), std::to_string(era_.nonce),
+                              std::to_string(longest), established_ ? "1" : "0"};
+  const Nodes told = co_await tend_all(std::move(nodes), scripts_.raise, std::move(to), deadline);
+  for (const std::size_t node : told) hear_of(voters_[node]->marker());
+}
+
+// A majority that shows the epoch, and then shows it again without having lost anything, had it at
+// the moment between.
+Task<void> Membership::establish(Nodes nodes, Deadline deadline) {
+  std::map<std::size_t, std::string> before;
+  for (const std::size_t node : nodes) {
+    const Marker& marker = voters_[node]->marker();
+    if (marker.votes() && marker.epoch == era_) before[node] = marker.text;
+  }
+  const std::size_t majority = quorum::majority_of(size());
+  if (before.size() < majority) co_return;
+  std::vector<std::string> nothing;
+  const quorum::Era era = era_;
+  const Nodes told =
+      co_await tend_all(std::move(nodes), scripts_.look, std::move(nothing), deadline);
+  std::size_t unchanged = 0;
+  for (const std::size_t node : told) {
+    const auto place = before.find(node);
+    if (place != before.end() && place->second == voters_[node]->marker().text) ++unchanged;
+    hear_of(voters_[node]->marker());
+  }
+  if (unchanged < majority || era_ != era) co_return;
+  established_ = true;
+  // Once true, always true: the next client need not find out.
+  Nodes open = in_state(told, State::open);
+  co_await raise(std::move(open), 0, deadline);
+}
+
+// ---- A node that lost its data -----------------------------------------------------------------
+
+Task<void> Membership::bring_back(const Nodes& seen, const Nodes& open, Deadline deadline) {
+  // While all are being founded, one may seem to be empty that is only late. Epochs are numbered by
+  // the clock.
+  constexpr std::int64_t kYoungMs = 3000;
+  Nodes unused = in_state(seen, State::blank);
+  const Nodes founding = in_state(seen, State::founding);
+  unused.insert(unused.end(), founding.begin(), founding.end());
+  const auto age_ms = static_cast<std::int64_t>(wall_ms()) - static_cast<std::int64_t>(era_.number);
+  if (!unused.empty() && std::abs(age_ms) > kYoungMs) {
+    std::vector<std::string> as{std::to_string(nonce()), std::to_string(size())};
+    co_await tend_all(unused, scripts_.mark, std::move(as), deadline);
+  }
+  for (const std::size_t node : in_state(seen, State::marked)) co_await join(node, open, deadline);
+  for (const std::size_t node : in_state(seen, State::joining)) {
+    if (voters_[node]->silent_for() == Duration(0) && !finishing_) {
+      finishing_ = true;
+      background_.spawn(finish(node, open));
+    }
+  }
+}
+
+Task<void> Membership::join(std::size_t node, Nodes open, Deadline deadline) {
+  const Marker marked = voters_[node]->marker();
+  // What the others know is asked only now: what came before the mark may be out of date, and the
+  // node may have voted in an epoch that we have not heard of.
+  std::vector<std::string> nothing;
+  const Nodes asked =
+      co_await tend_all(std::move(open), scripts_.look, std::move(nothing), deadline);
+  const Nodes others = in_state(asked, State::open);
+  if (others.size() < majority_of_others(size())) co_return;
+  for (const std::size_t other : others) hear_of(voters_[other]->marker());
+  const quorum::Era epoch = new_epoch();
+  era_ = epoch;
+  established_ = false;
+  co_await raise(others, longest_ms(others), deadline);
+  std::size_t raised = 0;
+  for (const std::size_t other : others) {
+    const Marker& marker = voters_[other]->marker();
+    if (marker.votes() && marker.epoch >= epoch) ++raised;
+  }
+  if (raised < majority_of_others(size())) co_return;
+  const std::int64_t silence = longest_ms(others);
+  std::vector<std::string> as{marked.text, text_of(epoch), std::to_string(silence),
+                              std::to_string(size())};
+  Nodes alone{node};
+  const Nodes done = co_await tend_all(std::move(alone), scripts_.join, std::move(as), deadline);
+  if (done.empty() || voters_[node]->marker().epoch != epoch) co_return;
+  warn_(voters_[node]->display() +
+        " has lost its data; it votes again when it has been silent for " +
+        std::to_string(silence / 1000) + " s");
+}
+
+// In the background: it reads the fences of all locks.
+Task<void> Membership::finish(std::size_t node, Nodes open) {
+  constexpr Duration kLongest = std::chrono::minutes(10);
+  const Deadline deadline = Deadline::at(runtime_.now() + kLongest);
+  RedisVoter& joining = *voters_[node];
+  const Marker marker = joining.marker();
+  // One client is enough.
+  const Result<bool> ours = co_await joining.claim_finish(deadline);
+  if (ours && *ours && co_await take_over(node, open, deadline)) {
+    std::vector<std::string> from_to{
+        marker.text, Marker::open_text(marker.epoch, marker.longest_ms, size(), nonce())};
+    Nodes alone{node};
+    co_await tend_all(std::move(alone), scripts_.change, std::move(from_to), deadline);
+  }
+  finishing_ = false;
+}
+
+Task<bool> Membership::take_over(std::size_t node, const Nodes& open, Deadline deadline) {
+  RedisVoter& joining = *voters_[node];
+  const Marker marker = joining.marker();
+  std::map<std::string, std::uint64_t> highest;
+  std::size_t asked = 0;
+  for (const std::size_t other : open) {
+    // One that has not heard of the epoch may still take part in what was before it.
+    if (voters_[other]->marker().epoch < marker.epoch) continue;
+    const Result<RedisVoter::Fences> fences = co_await voters_[other]->fences(deadline);
+    if (!fences) continue;
+    // It must not have lost its data before we had read all of it.
+    std::vector<std::string> nothing;
+    const Result<void> looked =
+        co_await voters_[other]->tend(scripts_.look, std::move(nothing), deadline);
+    const Marker& seen = voters_[other]->marker();
+    if (!looked || !seen.votes() || seen.epoch < marker.epoch) continue;
+    ++asked;
+    for (const auto& [key, token] : *fences) {
+      std::uint64_t& known = highest[key];
+      known = std::max(known, token);
+    }
+  }
+  if (asked < majority_of_others(size())) co_return false;
+  RedisVoter::Fences all(highest.begin(), highest.end());
+  const Result<void> adopted = co_await joining.adopt(marker, std::move(all), deadline);
+  co_return adopted.ok();
+}
+
+}  // namespace holdfast::internal::redlock
