@@ -1,0 +1,56 @@
+#include "nodes.h"
+
+namespace holdfast::scenarios {
+namespace {
+
+template <class Things>
+std::string url_of(const Things& things, const std::string& options) {
+  std::string hosts;
+  for (const auto& thing : things) {
+    hosts += (hosts.empty() ? "127.0.0.1:" : ",127.0.0.1:") + std::to_string(thing->port());
+  }
+  return "redlock://" + hosts + options;
+}
+
+}  // namespace
+
+Nodes::Nodes(int count, test::RedisOptions options) {
+  options.movable_clock = true;
+  for (int i = 0; i < count; ++i) {
+    servers_.push_back(std::make_unique<test::RedisServer>(options));
+  }
+}
+
+std::string Nodes::url(const std::string& options) const { return url_of(servers_, options); }
+
+void Nodes::jump_clocks(std::initializer_list<int> numbers, std::chrono::microseconds by) {
+  for (const int number : numbers) (*this)[number].clock().jump(by);
+}
+
+View::View(Nodes& nodes) {
+  for (int number = 1; number <= nodes.count(); ++number) {
+    ways_.push_back(std::make_unique<test::Proxy>(nodes[number].port()));
+  }
+}
+
+std::string View::url(const std::string& options) const { return url_of(ways_, options); }
+
+void View::cut_off(std::initializer_list<int> numbers) {
+  for (const int number : numbers) {
+    ways_.at(number - 1)->refuse(true);
+    ways_.at(number - 1)->reset();
+  }
+}
+
+void View::reach(std::initializer_list<int> numbers) {
+  for (const int number : numbers) {
+    ways_.at(number - 1)->set_both(test::ProxyMode::pass);
+    ways_.at(number - 1)->refuse(false);
+  }
+}
+
+void View::slow_down(int number, std::chrono::milliseconds latency) {
+  ways_.at(number - 1)->set_both(test::ProxyMode::delay, latency / 2);
+}
+
+}  // namespace holdfast::scenarios
