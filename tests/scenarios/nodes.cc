@@ -35,6 +35,12 @@ View::View(Nodes& nodes) {
 
 std::string View::url(const std::string& options) const { return url_of(ways_, options); }
 
+std::vector<int> View::ports() const {
+  std::vector<int> ports;
+  for (const auto& way : ways_) ports.push_back(way->port());
+  return ports;
+}
+
 void View::cut_off(std::initializer_list<int> numbers) {
   for (const int number : numbers) {
     ways_.at(number - 1)->refuse(true);

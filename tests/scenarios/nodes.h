@@ -39,6 +39,7 @@ class View {
 
   // What that client opens.
   std::string url(const std::string& options = "") const;
+  std::vector<int> ports() const;
 
   // The node refuses this client at once.
   void cut_off(std::initializer_list<int> numbers);
