@@ -51,22 +51,20 @@ std::int64_t offset_us(clockid_t clock) {
   }
 }
 
-timespec wall_time() {
-  timespec now{};
-  clock_gettime(CLOCK_REALTIME, &now);
-  return now;
-}
-
 }  // namespace
 
+// What takes the place of libc's functions, by its name for the linker.
 extern "C" {
+int shifted_clock_gettime(clockid_t clock, timespec* now) asm("clock_gettime");
+int shifted_gettimeofday(timeval* now, void* zone) asm("gettimeofday");
+time_t shifted_time(time_t* now) asm("time");
+}
 
-int clock_gettime(clockid_t clock, timespec* now) noexcept {
+int shifted_clock_gettime(clockid_t clock, timespec* now) {
   const long result = syscall(SYS_clock_gettime, clock, now);
   if (result != 0) return static_cast<int>(result);
   const std::int64_t by_us = offset_us(clock);
   if (by_us == 0) return 0;
-  // In microseconds a year is small; in nanoseconds 292 of them are not.
   std::int64_t micros = now->tv_sec * kMicrosPerSecond + now->tv_nsec / 1000 + by_us;
   const std::int64_t nanos_below = now->tv_nsec % 1000;
   if (micros < 0) micros = 0;
@@ -75,17 +73,17 @@ int clock_gettime(clockid_t clock, timespec* now) noexcept {
   return 0;
 }
 
-int gettimeofday(timeval* now, void* zone) noexcept {
-  const timespec wall = wall_time();
-  *now = {.tv_sec = wall.tv_sec, .tv_usec = wall.tv_nsec / 1000};
+int shifted_gettimeofday(timeval* now, void* zone) {
+  timespec wall{};
+  shifted_clock_gettime(CLOCK_REALTIME, &wall);
+  if (now != nullptr) *now = {.tv_sec = wall.tv_sec, .tv_usec = wall.tv_nsec / 1000};
   if (zone != nullptr) *static_cast<struct timezone*>(zone) = {};
   return 0;
 }
 
-time_t time(time_t* now) noexcept {
-  const timespec wall = wall_time();
+time_t shifted_time(time_t* now) {
+  timespec wall{};
+  shifted_clock_gettime(CLOCK_REALTIME, &wall);
   if (now != nullptr) *now = wall.tv_sec;
   return wall.tv_sec;
 }
-
-}  // extern "C"
