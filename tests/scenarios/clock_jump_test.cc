@@ -6,6 +6,8 @@ namespace {
 
 class ClockJumpTest : public testing::Test {
  protected:
+  void SetUp() override { break_in(nodes_); }
+
   Nodes nodes_;
   View seen_by_a_{nodes_};
   View seen_by_b_{nodes_};

@@ -4,18 +4,23 @@
 namespace holdfast::scenarios {
 namespace {
 
+// A ttl whose end a test can wait for.
+constexpr LockOptions kBrief{.ttl = 800ms, .auto_renew = false};
+
 // A holds nodes 1, 2 and 3 only, then something befalls node 3, the one that B will ask, too.
 class RestartTest : public testing::Test {
  protected:
   explicit RestartTest(test::RedisOptions options = {}) : nodes_(5, std::move(options)) {}
 
+  // The longest ttl that anybody ever uses is that of `options`.
   Lease taken_by_a_on_a_bare_majority(const LockOptions& options = kUnrenewed) {
-    // Before the failure everybody has seen all nodes.
-    EXPECT_TRUE(a_.mutex("x").try_acquire());
-    EXPECT_TRUE(b_.mutex("x").try_acquire());
+    break_in(nodes_, options);
+    // Before the failure both have seen all nodes.
+    EXPECT_TRUE(a_.mutex("x", options).try_acquire());
+    EXPECT_TRUE(b_.mutex("x", options).try_acquire_for(5s));
     seen_by_a_.cut_off({4, 5});
     seen_by_b_.cut_off({1, 2});
-    return a_.mutex("x", options).try_acquire().value();
+    return a_.mutex("x", options).try_acquire_for(5s).value();
   }
 
   Verdict verdict(const Lease& of_a, const Result<Lease>& of_b) {
@@ -84,18 +89,65 @@ TEST_F(DurableRestartTest, ANodeThatFlushesItsWritesComesBackWithThem) {
   EXPECT_GT(of_b->token(), before);
 }
 
-// Row 9, second half: no node flushes anything, but node 3 stays away until A cannot believe any
-// more.
+// Row 9, second half.
+// given  A holds nodes 1, 2 and 3, and nobody flushes anything
+// when   node 3 crashes and stays away until A cannot believe any more, and B asks 3, 4 and 5
+// then   there is never more than one holder
 TEST_F(RestartTest, ANodeThatStaysAwayForTheLongestTtlDoesNoHarm) {
-  const LockOptions brief{.ttl = 600ms, .auto_renew = false};
-  const Lease of_a = taken_by_a_on_a_bare_majority(brief);
+  const Lease of_a = taken_by_a_on_a_bare_majority(kBrief);
   nodes_[3].kill();
-  EXPECT_FALSE(b_.mutex("x", brief).try_acquire());
-  pause_for(700ms);
+  EXPECT_FALSE(b_.mutex("x", kBrief).try_acquire());
+  pause_for(kBrief.ttl + 100ms);
   nodes_[3].restart();
   EXPECT_FALSE(of_a.held());
-  const Result<Lease> of_b = b_.mutex("x", kUnrenewed).try_acquire_for(500ms);
+  const Result<Lease> of_b = b_.mutex("x", kBrief).try_acquire_for(300ms);
   EXPECT_EQ(verdict(of_a, of_b), kSafe);
+}
+
+// Row 8, the way back.
+// given  node 3 came back empty, and is wanted: 1 and 2 are out of B's reach
+// when   a client that reaches all nodes goes on working
+// then   node 3 is let in again, but not before the longest ttl is over, and B gets the lock with
+//        its vote; tokens go on growing
+TEST_F(RestartTest, ANodeThatComesBackEmptyVotesAgainAfterTheLongestTtl) {
+  break_in(nodes_, kBrief);
+  seen_by_b_.cut_off({1, 2});
+  EXPECT_TRUE(b_.mutex("x", kBrief).try_acquire_for(5s));
+  nodes_[3].restart();
+  const BootTime wiped = BootClock::now();
+  Token last;
+  const bool back = eventually([&] {
+    {
+      const Result<Lease> of_a = a_.mutex("x", kBrief).try_acquire_for(5s);
+      EXPECT_EQ(told(of_a), "granted");
+      EXPECT_GT(of_a->token(), last);
+      last = of_a->token();
+    }
+    const Result<Lease> of_b = b_.mutex("x", kBrief).try_acquire();
+    if (of_b) EXPECT_GT(of_b->token(), last);
+    return of_b.ok();
+  });
+  EXPECT_TRUE(back);
+  EXPECT_GE(BootClock::now() - wiped, kBrief.ttl);
+}
+
+// Row 8, again and again: never more than one node at a time has forgotten its tokens.
+TEST_F(RestartTest, TokensGrowWhileOneNodeAfterTheOtherForgetsEverything) {
+  Dice dice;
+  SCOPED_TRACE(dice.describe());
+  break_in(nodes_, kBrief);
+  Token last;
+  for (int round = 0; round < 3; ++round) {
+    const int victim = 1 + static_cast<int>(dice.below(5));
+    nodes_[victim].restart();
+    const BootTime wiped = BootClock::now();
+    while (BootClock::now() - wiped < 2 * kBrief.ttl) {
+      const Result<Lease> lease = (dice.below(2) == 0 ? a_ : b_).mutex("x", kBrief).acquire();
+      ASSERT_EQ(told(lease), "granted");
+      EXPECT_GT(lease->token(), last);
+      last = lease->token();
+    }
+  }
 }
 
 // Row 8 on one node.

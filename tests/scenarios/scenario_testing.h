@@ -27,6 +27,12 @@ inline constexpr std::chrono::microseconds kPastTtl = 60s;
 
 inline Client open(const std::string& url) { return Client::open(url).value(); }
 
+// All nodes have been used by somebody for the ttl of `options`: what is new about them is over.
+inline void break_in(Nodes& nodes, const LockOptions& options = kUnrenewed) {
+  Client client = open(nodes.url());
+  EXPECT_TRUE(client.mutex("x", options).try_acquire_for(10s));
+}
+
 // "granted", or "busy: why".
 inline std::string told(const Result<Lease>& result) {
   return result ? "granted" : std::string(code_name(result.code())) + ": " + result.message();
