@@ -92,6 +92,7 @@ struct Guarantees {
   Fairness fairness = Fairness::none;
   bool shared_mode = false;
   bool permit_mode = false;
+  std::string no_permits_because;  // if there is more to say about it than that it is not there
   Duration min_ttl = std::chrono::milliseconds(10);
   std::string notes;  // what can break it, in a sentence or two
 };

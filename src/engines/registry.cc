@@ -1,6 +1,7 @@
 #include "engines/registry.h"
 
 #include "engines/redis/redis_engine.h"
+#include "engines/redlock/redlock_engine.h"
 #include "engines/sqlite/sqlite_engine.h"
 
 namespace holdfast::internal {
@@ -17,6 +18,10 @@ const std::vector<EngineEntry>& built_in_engines() {
        "redis+cluster://h1,h2,h3",
        redis_cluster_guarantees(),
        &open_redis_engine},
+      {{"redlock", "redlocks"},
+       "redlock://h1,h2,h3,h4,h5",
+       redlock_guarantees(),
+       &open_redlock_engine},
   };
   return entries;
 }

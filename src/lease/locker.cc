@@ -47,12 +47,15 @@ Result<void> Locker::check(const Claim& claim, const LockOptions& options) const
                    duration_text(*options.warn_before));
   }
   if (claim.permits == 0) return invalid("a semaphore needs at least one permit");
-  const auto unsupported = [&](const std::string& what) {
+  const auto unsupported = [&](const std::string& what, const std::string& why = {}) {
     return Failure(Code::unsupported, "the engine " + can.engine + " has no " + what +
+                                          (why.empty() ? "" : ": " + why) +
                                           "; see `holdfast engines` for one that has");
   };
   if (claim.mode == Mode::shared && !can.shared_mode) return unsupported("shared mode");
-  if (claim.mode == Mode::permit && !can.permit_mode) return unsupported("semaphores");
+  if (claim.mode == Mode::permit && !can.permit_mode) {
+    return unsupported("semaphores", can.no_permits_because);
+  }
   if (can.exclusion < options.require.exclusion) {
     return unsupported(std::string("exclusion of strength '") + to_text(options.require.exclusion) +
                        "' as required");

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "redis_cluster.h"
+#include "redis_masters.h"
 #include "redis_replication.h"
 #include "redis_server.h"
 
@@ -55,6 +56,22 @@ class SharedPlace final : public Place {
   std::string prefix_;
 };
 
+template <int kCount>
+class Masters : public test::RedisMasters {
+ public:
+  explicit Masters(const Options& options)
+      : RedisMasters(Options{.tls = options.tls, .count = kCount}) {}
+};
+
+template <int kCount>
+EngineUnderTest redlock_of(const std::string& name, bool tls) {
+  return {.name = name,
+          .start = [tls] { return std::make_unique<SharedPlace<Masters<kCount>>>(tls); },
+          .permit_mode = false,
+          .fifo = false,
+          .notices_death = false};
+}
+
 template <class Servers>
 EngineUnderTest redis_on(const std::string& name, bool tls) {
   return {.name = name,
@@ -93,6 +110,9 @@ const std::vector<EngineUnderTest>& engines_under_test() {
       redis_on<test::RedisWithSentinels>("redis_sentinel_tls", true),
       redis_on<test::RedisCluster>("redis_cluster", false),
       redis_on<test::RedisCluster>("redis_cluster_tls", true),
+      redlock_of<3>("redlock_3", false),
+      redlock_of<5>("redlock_5", false),
+      redlock_of<3>("redlock_3_tls", true),
   };
   return engines;
 }

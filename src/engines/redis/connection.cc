@@ -13,8 +13,8 @@ Connection::Connection(Runtime& runtime, ConnectionSettings settings, Locate whe
 
 Connection::~Connection() {
   background_.abandon();
-  for (Pending* pending : pending_) {
-    if (pending) pending->settled = true;  // It must not look for us any more.
+  for (const Place& place : pending_) {
+    if (place.pending) place.pending->settled = true;  // It must not look for us any more.
   }
 }
 
@@ -25,14 +25,18 @@ Failure Connection::failed(Code code, const std::string& why) const {
 
 // ---- Opening -----------------------------------------------------------------------------------
 
+// In the background: whoever asked first may give up first, and others wait for the same.
+void Connection::begin_to_open() {
+  if (connected() || opening_) return;
+  opening_ = true;
+  opening_since_ = runtime_.now();
+  opened_.reset();
+  background_.spawn(open_in_background());
+}
+
 Task<Result<void>> Connection::open(Deadline deadline, std::stop_token stop) {
   if (connected()) co_return Result<void>();
-  // In the background: whoever asked first may give up first, and others wait for the same.
-  if (!opening_) {
-    opening_ = true;
-    opened_.reset();
-    background_.spawn(open_in_background());
-  }
+  begin_to_open();
   const Woken woken = co_await opened_.wait(deadline, std::move(stop));
   if (woken == Woken::timed_out) {
     const bool known = !last_opening_ && !last_opening_.message().empty();
@@ -100,7 +104,7 @@ Task<Result<void>> Connection::log_in(Deadline deadline) {
   const std::size_t required = greeting.size();
   // For people, and for warnings: a user without the right to these can still lock.
   greeting.push_back({"CLIENT", "SETNAME", login.client_name});
-  if (on_info) greeting.push_back({"INFO", "memory"});
+  if (on_info) greeting.push_back({"INFO", settings_.info});
   if (settings_.must_be_master) greeting.push_back({"ROLE"});
   // All in one write, or a short-lived command would wait for each.
   std::deque<Pending> calls;
@@ -132,6 +136,15 @@ Task<Result<void>> Connection::log_in(Deadline deadline) {
   co_return Result<void>();
 }
 
+bool Connection::unresponsive(Duration patience) const {
+  const BootTime now = runtime_.now();
+  if (connected()) {
+    return !pending_.empty() && now - std::max(pending_.front().sent_at, last_heard_) > patience;
+  }
+  if (!last_opening_) return true;
+  return opening_ && now - opening_since_ > patience;
+}
+
 // ---- Calling -----------------------------------------------------------------------------------
 
 Connection::Pending::Pending(Connection& connection, const std::string& command)
@@ -140,12 +153,12 @@ Connection::Pending::Pending(Connection& connection, const std::string& command)
       sent_at(connection.runtime_.now()),
       done(connection.runtime_),
       outcome(Failure(Code::unknown, {})) {
-  owner.pending_.push_back(this);
+  owner.pending_.push_back({this, sent_at});
   if (!command.empty()) owner.stream_->send(command);
 }
 
 Connection::Pending::~Pending() {
-  if (!settled) owner.pending_[number - owner.first_pending_] = nullptr;
+  if (!settled) owner.pending_[number - owner.first_pending_].pending = nullptr;
 }
 
 Task<Result<Answer>> Connection::call(std::string command, Deadline deadline,
@@ -231,7 +244,7 @@ void Connection::on_reply(Reply reply) {
     spoke_unasked_ = true;
     return;
   }
-  Pending* pending = pending_.front();
+  Pending* pending = pending_.front().pending;
   pending_.pop_front();
   ++first_pending_;
   if (!pending) return;
@@ -255,12 +268,12 @@ void Connection::on_closed(const std::string& why) {
   ready_ = false;
   ++generation_;
   stream_.reset();
-  for (Pending* pending : std::exchange(pending_, {})) {
+  for (const Place& place : std::exchange(pending_, {})) {
     ++first_pending_;
-    if (!pending) continue;
-    pending->settled = true;
-    pending->outcome = failed(Code::unknown, why_closed_);
-    pending->done.set();
+    if (!place.pending) continue;
+    place.pending->settled = true;
+    place.pending->outcome = failed(Code::unknown, why_closed_);
+    place.pending->done.set();
   }
   if (on_lost) on_lost();
 }

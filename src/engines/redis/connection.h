@@ -29,6 +29,7 @@ struct ConnectionSettings {
   std::shared_ptr<const TlsContext> tls;  // null: plain
   Duration connect_timeout = std::chrono::seconds(5);
   bool must_be_master = false;  // found through others: check what it says of itself
+  std::string info = "memory";  // the section for on_info
 };
 
 struct Answer {
@@ -58,12 +59,17 @@ class Connection final : private StreamListener {
   Task<std::vector<Result<Answer>>> call_all(std::vector<std::string> commands, Deadline deadline,
                                              std::stop_token stop = {});
 
+  // Begins to open it, if it is not open; nobody has to wait for it.
+  void begin_to_open();
   // Opens it, if it is not open.
   Task<Result<void>> open(Deadline deadline, std::stop_token stop = {});
   bool connected() const { return stream_ && ready_; }
   // Another one after each reconnection: WAIT, for instance, is about what went before it on the
   // same connection.
   std::uint64_t generation() const { return generation_; }
+  // True if it cannot be opened, or has left a call unanswered for `patience`. False before the
+  // first try: nobody knows yet.
+  bool unresponsive(Duration patience) const;
   // Where it is, or was last.
   const Endpoint& endpoint() const { return endpoint_; }
   // Closes it: calls under way become unknown, the next one opens it anew.
@@ -108,9 +114,14 @@ class Connection final : private StreamListener {
   std::uint64_t generation_ = 0;
   BootTime last_heard_{};
   std::optional<BootTime> silent_from_;  // the first call since then that got no answer
-  std::deque<Pending*> pending_;         // null where the caller has left
-  std::uint64_t first_pending_ = 0;      // the number of pending_.front()
+  struct Place {
+    Pending* pending;  // null where the caller has left
+    BootTime sent_at;
+  };
+  std::deque<Place> pending_;
+  std::uint64_t first_pending_ = 0;  // the number of pending_.front()
   bool opening_ = false;
+  BootTime opening_since_{};
   Event opened_;
   Result<void> last_opening_;
   BootTime not_before_{};  // backoff after a failed connection

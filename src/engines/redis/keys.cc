@@ -72,6 +72,8 @@ std::size_t hashed_prefix(std::string_view key) {
 
 const char* const kTokenKeyPattern = "*:hf[-:+]t*";
 
+std::string sibling_pattern(char letter) { return std::string("*:hf[-:+]") + letter + "*"; }
+
 std::uint16_t slot_of(std::string_view key) {
   return static_cast<std::uint16_t>(crc16(tag_of(key).value_or(key)) % kSlots);
 }
@@ -103,18 +105,29 @@ Keys Keys::of_fenced(const std::string& name) {
   return keys;
 }
 
+Keys Keys::of_vote(const std::string& name, const std::string& marker) {
+  return of({name, sibling_key(name, 'r'), marker, sibling_key(name, 'w'), sibling_key(name, 'g'),
+             sibling_key(name, 'o')});
+}
+
+Keys Keys::of(std::vector<std::string> keys) {
+  Keys these;
+  these.all = std::move(keys);
+  return these;
+}
+
 bool looks_like_sibling(std::string_view name) {
   return ends_as_sibling(name, kQuoted) || ends_as_sibling(name, kTagged) ||
          hashed_prefix(name) != 0;
 }
 
-std::optional<std::string> name_of_token_key(std::string_view key) {
+std::optional<std::string> name_of_sibling_key(std::string_view key, char letter) {
   if (const std::size_t prefix = hashed_prefix(key); prefix != 0) {
     key.remove_prefix(prefix);
-    if (!key.starts_with("t:")) return std::nullopt;
+    if (key.size() < 2 || key[0] != letter || key[1] != ':') return std::nullopt;
     return std::string(key.substr(2));
   }
-  if (!key.ends_with('t')) return std::nullopt;
+  if (!key.ends_with(letter)) return std::nullopt;
   if (ends_as_sibling(key, kTagged)) {
     return std::string(key.substr(0, key.size() - kTagged.size() - 1));
   }

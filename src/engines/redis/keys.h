@@ -13,7 +13,7 @@ namespace holdfast::internal::redis {
 std::uint16_t slot_of(std::string_view key);
 
 // The name of another key in the slot of `name`, whatever braces that has. No two names have one in
-// common. The letters: t q h i of a lock, f of a fence.
+// common. The letters: t q h i of a lock, f of a fence, r w g o of a lock on many nodes.
 std::string sibling_key(const std::string& name, char letter);
 
 // The keys that a script takes, in its order; all are in the slot of the first.
@@ -23,6 +23,11 @@ struct Keys {
   explicit Keys(const std::string& name, std::size_t count = 5);
   // Of fenced data: data mark, and the token key of the lock that must not have the same name.
   static Keys of_fenced(const std::string& name);
+  // Of a lock that many nodes vote on: word fence marker queue group details. The marker is the
+  // same for all locks of a node.
+  static Keys of_vote(const std::string& name, const std::string& marker);
+  // Just these.
+  static Keys of(std::vector<std::string> keys);
   std::vector<std::string> all;
 
  private:
@@ -32,8 +37,13 @@ struct Keys {
 // Names that look like a key of another lock cannot be locks themselves.
 bool looks_like_sibling(std::string_view name);
 
-// The name behind a token key, if it is one; for SCAN.
-std::optional<std::string> name_of_token_key(std::string_view key);
+// The name behind a sibling key with this letter, if it is one; for SCAN.
+std::optional<std::string> name_of_sibling_key(std::string_view key, char letter);
+inline std::optional<std::string> name_of_token_key(std::string_view key) {
+  return name_of_sibling_key(key, 't');
+}
+// A SCAN pattern that covers the keys with this letter of all names.
+std::string sibling_pattern(char letter);
 // A SCAN pattern that covers the token keys of all names.
 extern const char* const kTokenKeyPattern;
 

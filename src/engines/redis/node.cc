@@ -34,7 +34,7 @@ Node::Node(Runtime& runtime, const ConnectionSettings& settings, const Connectio
   };
   subscription_.on_gone = [this](const std::string& key) {
     for (const auto& [id, waiter] : waiters_) {
-      if (waiter->key_ == key) waiter->told.set();
+      if (waiter->key_ == key) waiter->tell();
     }
   };
 }
@@ -116,7 +116,7 @@ Task<bool> Node::watch_key(const std::string& key, Deadline deadline) {
   tracked_by_ = subscription_.client_id() == listener ? listener : 0;
   if (answers.back()->reply.kind == Reply::Kind::nil) {
     for (const auto& [id, waiter] : waiters_) {
-      if (waiter->key_ == key) waiter->told.set();
+      if (waiter->key_ == key) waiter->tell();
     }
   }
   co_return tracked_by_ == listener;
@@ -128,17 +128,22 @@ void Node::hear(const PushedGrant& pushed) {
   // release ends what it was granted.
   if (place == waiters_.end()) return;
   place->second->grant = pushed.grant;
-  place->second->told.set();
+  place->second->tell();
 }
 
 void Node::wake_all() {
-  for (const auto& [id, waiter] : waiters_) waiter->told.set();
+  for (const auto& [id, waiter] : waiters_) waiter->tell();
 }
 
 // ---- Waiting -----------------------------------------------------------------------------------
 
-Node::Waiter::Waiter(Node& node, const Claim& claim, std::string key)
-    : told(node.runtime_), node_(node), id_(claim.id), key_(std::move(key)), patience_(claim.ttl) {
+Node::Waiter::Waiter(Node& node, const Claim& claim, std::string key, Event* also)
+    : told(node.runtime_),
+      node_(node),
+      also_(also),
+      id_(claim.id),
+      key_(std::move(key)),
+      patience_(claim.ttl) {
   node_.waiters_.emplace(id_, this);
   if (node_.pinging_) {
     if (patience_ / 5 < node_.pause_) node_.hurry_.set();
@@ -146,6 +151,11 @@ Node::Waiter::Waiter(Node& node, const Claim& claim, std::string key)
     node_.pinging_ = true;
     node_.background_.spawn(node_.ping_while_waiting());
   }
+}
+
+void Node::Waiter::tell() {
+  told.set();
+  if (also_) also_->set();
 }
 
 Node::Waiter::~Waiter() { node_.waiters_.erase(id_); }

@@ -49,7 +49,8 @@ class Node {
   // A claim that waits. While there is one, the subscription is pinged.
   class Waiter {
    public:
-    Waiter(Node& node, const Claim& claim, std::string key);
+    // `also` is set with `told`.
+    Waiter(Node& node, const Claim& claim, std::string key, Event* also = nullptr);
     ~Waiter();
     Waiter(const Waiter&) = delete;
     Waiter& operator=(const Waiter&) = delete;
@@ -61,7 +62,10 @@ class Node {
 
    private:
     friend class Node;
+    void tell();
+
     Node& node_;
+    Event* also_;
     ClaimId id_;
     std::string key_;
     Duration patience_;

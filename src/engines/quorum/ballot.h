@@ -1,0 +1,38 @@
+// Ballot: what one node answered when it was asked for its vote.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "holdfast/engine.h"
+
+namespace holdfast::internal::quorum {
+
+// What is proposed to a node.
+struct Proposal {
+  std::uint64_t token = 0;
+  std::uint64_t era = 0;     // votes of different eras are never added up
+  std::uint64_t ticket = 0;  // 0: does not wait. Else its place in the line, the same at all nodes
+};
+
+struct Ballot {
+  enum class Kind {
+    locked,       // the node's word is the claim's
+    busy,         // it is somebody else's
+    closed,       // the node does not vote: it is new, has lost its data, or is of another era
+    unreachable,  // it was not asked, or refused
+    silent,       // it was asked and did not answer: the vote may have been given
+  };
+  Kind kind = Kind::unreachable;
+  bool accepted = false;          // (locked) the token as well
+  std::uint64_t fence = 0;        // (locked, busy) the highest token that the node has accepted
+  std::uint64_t most = 0;         // (locked, not accepted) above this it accepts none; 0: not said
+  BootTime sent_at{};             // (locked) the vote counts from here
+  std::string holder;             // (busy) whose word it is: the same text at every node
+  Busy busy;                      // (busy) the same for people
+  bool foreign = false;           // (busy) held by another kind of client, which tells nobody
+  std::string why;                // (unreachable, silent, closed) for people
+  Code code = Code::unreachable;  // (unreachable) misconfigured if trying again cannot help
+};
+
+}  // namespace holdfast::internal::quorum

@@ -1,0 +1,376 @@
+#include "engines/quorum/campaign.h"
+
+#include <algorithm>
+#include <map>
+
+namespace holdfast::internal::quorum {
+
+namespace {
+
+constexpr std::uint32_t bit(std::size_t node) { return std::uint32_t{1} << node; }
+
+}  // namespace
+
+// One attempt, shared with those who ask: some of them outlive it.
+struct Campaign::Poll {
+  Poll(Runtime& runtime, const Claim& of, std::shared_ptr<Stake> at, std::size_t nodes,
+       std::uint64_t in_era)
+      : claim(of),
+        stake(std::move(at)),
+        era(in_era),
+        number(stake->attempt),
+        tally(nodes),
+        ballots(nodes),
+        changed(runtime) {}
+
+  // Whether a vote would still be of use.
+  bool wanted() const { return stake->wanted && stake->attempt == number && (!over || granted); }
+
+  Claim claim;
+  std::shared_ptr<Stake> stake;
+  std::uint64_t era;
+  std::uint32_t number;  // of the stake's attempts
+  std::uint64_t token = 0;
+  Tally tally;
+  std::vector<Ballot> ballots;
+  Event changed;
+  bool over = false;
+  bool granted = false;
+};
+
+// What is given back at the end of a claim.
+struct Campaign::Returning {
+  Returning(Runtime& runtime, const Claim& of) : claim(of), changed(runtime) {}
+  Claim claim;
+  std::size_t had = 0;
+  std::size_t had_not = 0;
+  std::size_t pending = 0;
+  Event changed;
+};
+
+Campaign::Campaign(Runtime& runtime, Electorate& electorate, const QuorumOptions& options)
+    : runtime_(runtime), electorate_(electorate), options_(options), background_(runtime) {}
+
+std::shared_ptr<Campaign::Stake> Campaign::stake_of(const ClaimId& id) {
+  std::shared_ptr<Stake>& stake = stakes_[id];
+  if (!stake) stake = std::make_shared<Stake>();
+  return stake;
+}
+
+// ---- Tokens ------------------------------------------------------------------------------------
+
+// The wall clock makes a good first guess: it grows, and everybody has one. If it is wrong, the
+// nodes say so.
+std::uint64_t Campaign::first_token(const Name& name) const {
+  const auto since_epoch = runtime_.wall().time_since_epoch();
+  const auto now_us = std::chrono::duration_cast<std::chrono::microseconds>(since_epoch).count();
+  const std::uint64_t guess = now_us > 0 ? static_cast<std::uint64_t>(now_us) : 1;
+  const auto known = fences_.find(name.bytes());
+  return known == fences_.end() ? guess : std::max(guess, known->second + 1);
+}
+
+void Campaign::remember_fence(const Name& name, std::uint64_t fence) {
+  constexpr std::size_t kMost = 4096;
+  if (fences_.size() >= kMost) fences_.clear();  // They only save a round trip.
+  std::uint64_t& known = fences_[name.bytes()];
+  known = std::max(known, fence);
+}
+
+// ---- Asking ------------------------------------------------------------------------------------
+
+Task<Campaign::Outcome> Campaign::attempt(const Claim& claim, std::uint64_t ticket, Deadline limit,
+                                          std::stop_token stop) {
+  const std::shared_ptr<Stake> stake = stake_of(claim.id);
+  ++stake->attempt;
+  stake->wanted = true;
+  const auto poll = std::make_shared<Poll>(runtime_, claim, stake, size(), electorate_.era());
+  poll->token = first_token(claim.name);
+  ask_all(poll, ticket);
+  const Verdict verdict = co_await count(poll, limit, stop);
+  poll->over = true;
+  poll->granted = verdict == Verdict::granted && !stop.stop_requested();
+  if (!poll->granted) give_back_all(poll, ticket);
+  co_return outcome_of(*poll, verdict, stop.stop_requested());
+}
+
+void Campaign::ask_all(const std::shared_ptr<Poll>& poll, std::uint64_t ticket) {
+  const Proposal proposal{.token = poll->token, .era = poll->era, .ticket = ticket};
+  // All are asked before any answer is heard of; who cannot be asked must not end the count early.
+  for (std::size_t node = 0; node < size(); ++node) {
+    if (electorate_.voter(node).responsive()) poll->tally.ask(node, proposal.token);
+  }
+  for (std::size_t node = 0; node < size(); ++node) {
+    if (electorate_.voter(node).responsive()) {
+      background_.spawn(cast(poll, node, proposal));
+    } else {
+      poll->ballots[node].why = electorate_.voter(node).display() + " does not answer";
+    }
+  }
+}
+
+Task<Verdict> Campaign::count(const std::shared_ptr<Poll>& poll, Deadline limit,
+                              std::stop_token stop) {
+  constexpr Duration kHurry = std::chrono::milliseconds(1);
+  constexpr int kMostProposals = 10;  // more than that only if somebody plays games with us
+  const BootTime begin = runtime_.now();
+  BootTime patience = begin + options_.node_timeout;
+  std::optional<BootTime> hurry;
+  for (int proposals = 1;;) {
+    const Tally& tally = poll->tally;
+    const Verdict verdict = tally.decide(poll->token);
+    const bool stopped = stop.stop_requested();
+    if (verdict == Verdict::lost || stopped) co_return verdict;
+    if (verdict == Verdict::granted && (!options_.collect_all || tally.pending() == 0)) {
+      co_return verdict;
+    }
+    if (verdict == Verdict::low) {
+      if (++proposals > kMostProposals || limit.passed(runtime_.now())) co_return verdict;
+      poll->token = poll->tally.next_token(first_token(poll->claim.name));
+      remember_fence(poll->claim.name, poll->token);
+      const Proposal proposal{.token = poll->token, .era = poll->era};
+      std::vector<std::size_t> locked;
+      for (std::size_t node = 0; node < size(); ++node) {
+        if (tally.is_locked(node)) locked.push_back(node);
+      }
+      for (const std::size_t node : locked) poll->tally.ask(node, proposal.token);
+      for (const std::size_t node : locked) background_.spawn(cast_fence(poll, node, proposal));
+      patience = runtime_.now() + options_.node_timeout;
+      hurry.reset();
+      continue;
+    }
+    // A majority is locked, and only the token is open: slow nodes are not waited for long.
+    if (verdict == Verdict::open && tally.locked() >= tally.majority() && !hurry) {
+      hurry = runtime_.now() + std::max<Duration>(kHurry, 2 * (runtime_.now() - begin));
+    }
+    const BootTime until = hurry ? std::min(*hurry, patience) : patience;
+    poll->changed.reset();
+    const Woken woken = co_await poll->changed.wait(limit.sooner(until), stop);
+    if (woken == Woken::timed_out) {
+      if (verdict == Verdict::granted) co_return verdict;
+      poll->tally.stop_waiting();
+      hurry.reset();
+    }
+  }
+}
+
+Task<void> Campaign::cast(std::shared_ptr<Poll> poll, std::size_t node, Proposal proposal) {
+  Voter& voter = electorate_.voter(node);
+  Stake& stake = *poll->stake;
+  Ballot ballot;
+  const Result<void> ready =
+      co_await voter.ready(Deadline::at(runtime_.now() + options_.node_timeout));
+  if (!ready) {
+    ballot.why = ready.message();
+    ballot.code = ready.code();
+  } else if (poll->wanted()) {
+    stake.words |= bit(node);
+    if (proposal.ticket != 0) stake.lines |= bit(node);
+    ballot = co_await voter.vote(poll->claim, proposal,
+                                 Deadline::at(runtime_.now() + options_.request_timeout));
+    const bool kept = ballot.kind == Ballot::Kind::locked || ballot.kind == Ballot::Kind::silent;
+    if (!kept && stake.attempt == poll->number) stake.words &= ~bit(node);
+    if (ballot.kind == Ballot::Kind::locked && stake.attempt == poll->number && !poll->wanted()) {
+      // Its release may have been faster, where a script had to be sent twice.
+      background_.spawn(give_back(poll->stake, poll->claim, node, proposal.ticket));
+    }
+  }
+  if (ballot.fence > proposal.token) remember_fence(poll->claim.name, ballot.fence);
+  poll->tally.answer(node, proposal.token, ballot);
+  poll->ballots[node] = std::move(ballot);
+  poll->changed.set();
+}
+
+Task<void> Campaign::cast_fence(std::shared_ptr<Poll> poll, std::size_t node, Proposal proposal) {
+  const Ballot ballot = co_await electorate_.voter(node).fence(
+      poll->claim, proposal, Deadline::at(runtime_.now() + options_.request_timeout));
+  if (ballot.fence > proposal.token) remember_fence(poll->claim.name, ballot.fence);
+  poll->tally.answer(node, proposal.token, ballot);
+  if (ballot.kind != Ballot::Kind::locked) poll->ballots[node] = ballot;
+  poll->changed.set();
+}
+
+// ---- What it came to ---------------------------------------------------------------------------
+
+Campaign::Outcome Campaign::outcome_of(Poll& poll, Verdict verdict, bool cancelled) const {
+  Outcome outcome;
+  if (cancelled) {
+    outcome.failure = Failure(Code::cancelled, "cancelled by the caller");
+    return outcome;
+  }
+  if (verdict == Verdict::granted) {
+    outcome.grant = Grant{Token(poll.token), poll.tally.counted_from(poll.token), poll.claim.ttl};
+    return outcome;
+  }
+  std::map<std::string, std::size_t> holders;
+  std::vector<Duration> ends;
+  std::size_t closed = 0;
+  std::size_t silent = 0;
+  std::size_t best = 0;
+  std::string why;
+  Code code = Code::unreachable;
+  for (std::size_t node = 0; node < poll.ballots.size(); ++node) {
+    const Ballot& ballot = poll.ballots[node];
+    if (ballot.kind == Ballot::Kind::busy) {
+      outcome.busy_at |= bit(node);
+      outcome.foreign = outcome.foreign || ballot.foreign;
+      if (ballot.busy.expires_in) ends.push_back(*ballot.busy.expires_in);
+      const std::size_t nodes = ++holders[ballot.holder];
+      if (nodes > best) {
+        best = nodes;
+        outcome.busy = ballot.busy;
+      }
+    } else if (ballot.kind != Ballot::Kind::locked) {
+      if (ballot.kind == Ballot::Kind::closed) ++closed;
+      if (ballot.kind == Ballot::Kind::silent || (poll.stake->words & bit(node)) != 0) ++silent;
+      if (ballot.code == Code::misconfigured) code = Code::misconfigured;
+      if (!ballot.why.empty()) why += (why.empty() ? "" : "; ") + ballot.why;
+    }
+  }
+  const std::size_t majority = poll.tally.majority();
+  const std::size_t size = poll.ballots.size();
+  const std::size_t locked = poll.tally.locked();
+  const std::size_t busy = static_cast<std::size_t>(__builtin_popcount(outcome.busy_at));
+  // As soon as so many of those that hold it have ended, a majority can be had.
+  const std::size_t missing = majority - std::min(locked, majority - 1);
+  std::sort(ends.begin(), ends.end());
+  if (!ends.empty()) outcome.busy.expires_in = ends[std::min(missing, ends.size()) - 1];
+  outcome.closed = closed > 0 && busy <= size - majority;
+  outcome.split = best < majority;
+  if (busy > 0 && locked + busy >= majority) return outcome;
+  if (locked >= majority) {
+    outcome.failure =
+        Failure(Code::unreachable,
+                "a majority of the nodes is locked, but they did not agree on a token: "
+                "do their clocks differ by more than an hour?");
+    return outcome;
+  }
+  const std::string what = "only " + std::to_string(locked + busy) + " of " + std::to_string(size) +
+                           " nodes voted, and " + std::to_string(majority) + " are needed";
+  if (locked + silent >= majority && silent > 0) code = Code::unknown;
+  outcome.failure = Failure(code, why.empty() ? what : what + " (" + why + ")");
+  return outcome;
+}
+
+// ---- Giving back -------------------------------------------------------------------------------
+
+void Campaign::give_back_all(const std::shared_ptr<Poll>& poll, std::uint64_t ticket) {
+  for (std::size_t node = 0; node < size(); ++node) {
+    if ((poll->stake->words & bit(node)) == 0) continue;
+    background_.spawn(give_back(poll->stake, poll->claim, node, ticket));
+  }
+}
+
+Task<void> Campaign::give_back(std::shared_ptr<Stake> stake, Claim claim, std::size_t node,
+                               std::uint64_t ticket) {
+  constexpr Duration kShortest = std::chrono::milliseconds(5);
+  constexpr Duration kLongest = std::chrono::milliseconds(500);
+  Voter& voter = electorate_.voter(node);
+  const std::uint32_t attempt = stake->attempt;
+  const BootTime until = runtime_.now() + claim.ttl;  // By then it has ended by itself.
+  for (Duration pause = kShortest;; pause = std::min(pause * 2, kLongest)) {
+    const Deadline deadline = Deadline::at(runtime_.now() + options_.request_timeout);
+    const Result<void> ready = co_await voter.ready(deadline);
+    if (stake->attempt != attempt) co_return;  // Asked again since: that is not ours to end.
+    if (ready) {
+      const std::uint64_t place = stake->wanted ? ticket : 0;
+      const Result<bool> done = co_await voter.release(claim, place, deadline);
+      if (stake->attempt != attempt) co_return;
+      if (done) {
+        stake->words &= ~bit(node);
+        if (place == 0) stake->lines &= ~bit(node);
+        settle(claim.id, *stake);
+        co_return;
+      }
+    }
+    if (runtime_.now() >= until) {
+      stake->words &= ~bit(node);
+      stake->lines &= ~bit(node);
+      settle(claim.id, *stake);
+      co_return;
+    }
+    const BootTime again = runtime_.now() + runtime_.jitter(pause, 0.5);
+    if (co_await sleep_until(runtime_, again, background_.stop_token()) == Woken::cancelled) {
+      co_return;
+    }
+    if (stake->attempt != attempt) co_return;
+  }
+}
+
+// Kept until all is given back: the same claim may come again meanwhile.
+void Campaign::settle(const ClaimId& id, const Stake& stake) {
+  if (!stake.wanted && (stake.words | stake.lines) == 0) stakes_.erase(id);
+}
+
+Task<Result<bool>> Campaign::release(const Claim& claim, Deadline deadline) {
+  // Not known here: it was acquired elsewhere, and any node may have it.
+  const bool known = stakes_.contains(claim.id);
+  const std::shared_ptr<Stake> stake = stake_of(claim.id);
+  if (!known) stake->words = stake->lines = bit(size()) - 1;
+  stake->wanted = false;
+  const auto all = std::make_shared<Returning>(runtime_, claim);
+  const std::uint32_t nodes = stake->words | stake->lines;
+  settle(claim.id, *stake);
+  for (std::size_t node = 0; node < size(); ++node) {
+    if ((nodes & bit(node)) != 0) ++all->pending;
+  }
+  all->had_not = size() - all->pending;
+  for (std::size_t node = 0; node < size(); ++node) {
+    if ((nodes & bit(node)) != 0) background_.spawn(hand_in(all, stake, node));
+  }
+  const std::size_t majority = majority_of(size());
+  while (all->had < majority && all->pending > 0 && all->had + all->pending >= majority) {
+    all->changed.reset();
+    if (co_await all->changed.wait(deadline) == Woken::timed_out) break;
+  }
+  if (all->had >= majority) co_return true;
+  if (all->had_not > size() - majority) co_return false;
+  co_return Failure(Code::unknown, "only " + std::to_string(all->had + all->had_not) + " of " +
+                                       std::to_string(size()) +
+                                       " nodes confirmed the release; the others are asked again");
+}
+
+Task<void> Campaign::hand_in(std::shared_ptr<Returning> all, std::shared_ptr<Stake> stake,
+                             std::size_t node) {
+  Voter& voter = electorate_.voter(node);
+  bool answered = false;
+  if (voter.responsive()) {
+    const Deadline deadline = Deadline::at(runtime_.now() + options_.request_timeout);
+    const Result<void> ready = co_await voter.ready(deadline);
+    if (ready) {
+      const Result<bool> done = co_await voter.release(all->claim, 0, deadline);
+      answered = done.ok();
+      if (done) ++(*done ? all->had : all->had_not);
+      if (done && !stake->wanted) {
+        stake->words &= ~bit(node);
+        stake->lines &= ~bit(node);
+      }
+    }
+  }
+  --all->pending;
+  all->changed.set();
+  settle(all->claim.id, *stake);
+  if (!answered && !stake->wanted) co_await give_back(stake, all->claim, node, 0);
+}
+
+// ---- More votes --------------------------------------------------------------------------------
+
+void Campaign::add_vote(const Hold& hold, std::size_t node) {
+  const auto known = stakes_.find(hold.claim.id);
+  if (known == stakes_.end() || !known->second->wanted) return;
+  background_.spawn(cast_extra(known->second, hold, node));
+}
+
+Task<void> Campaign::cast_extra(std::shared_ptr<Stake> stake, Hold hold, std::size_t node) {
+  Voter& voter = electorate_.voter(node);
+  const Deadline deadline = Deadline::at(runtime_.now() + options_.request_timeout);
+  const Result<void> ready = co_await voter.ready(deadline);
+  if (!ready || !stake->wanted) co_return;
+  const Proposal proposal{.token = hold.token.value(), .era = electorate_.era()};
+  stake->words |= bit(node);
+  const Ballot ballot = co_await voter.vote(hold.claim, proposal, deadline);
+  if (ballot.kind == Ballot::Kind::locked && !stake->wanted) {
+    co_await give_back(stake, hold.claim, node, 0);
+  }
+}
+
+}  // namespace holdfast::internal::quorum

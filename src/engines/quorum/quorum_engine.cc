@@ -1,0 +1,287 @@
+#include <algorithm>
+#include <map>
+
+#include "engines/quorum/campaign.h"
+#include "engines/quorum/quorum_view.h"
+#include "engines/quorum/renewal_round.h"
+#include "engines/quorum/voter.h"
+
+namespace holdfast::internal::quorum {
+
+namespace {
+
+class QuorumEngine final : public Engine {
+ public:
+  QuorumEngine(Runtime& runtime, std::unique_ptr<Electorate> electorate,
+               const QuorumOptions& options)
+      : Engine(runtime),
+        options_(options),
+        electorate_(std::move(electorate)),
+        campaign_(runtime, *electorate_, options),
+        rounds_(runtime, *electorate_, campaign_, options) {}
+
+  const Guarantees& guarantees() const override { return electorate_->guarantees(); }
+  Task<Result<Grant>> acquire(const Claim& claim, const Wait& wait) override;
+  Task<std::vector<Result<Grant>>> renew(std::span<const Hold> holds, Deadline deadline) override {
+    std::vector<Hold> all(holds.begin(), holds.end());
+    return rounds_.renew(std::move(all), request_deadline(deadline));
+  }
+  Task<Result<bool>> release(const Claim& claim, Deadline deadline) override {
+    return campaign_.release(claim, request_deadline(deadline));
+  }
+  Task<Result<void>> detach(const Hold& hold, Deadline) override {
+    campaign_.forget(hold.claim.id);
+    co_return Result<void>();  // Nothing here ends with the process.
+  }
+  Task<Result<std::vector<LockInfo>>> list(const std::string& prefix, Deadline deadline) override {
+    return list_locks(runtime(), *electorate_, prefix, request_deadline(deadline));
+  }
+  Task<Result<LockInfo>> inspect(const Name& name, Deadline deadline) override {
+    return inspect_lock(runtime(), *electorate_, name, request_deadline(deadline));
+  }
+  Task<Result<void>> evict(const Name& name, Token token, Deadline deadline) override {
+    return evict_lock(runtime(), *electorate_, name, token, request_deadline(deadline));
+  }
+  Task<void> close() override;
+
+ private:
+  // A claim in the lines of all nodes.
+  struct Line {
+    explicit Line(Runtime& runtime) : told(runtime) {}
+    Event told;
+    std::vector<std::unique_ptr<Voter::Place>> places;  // null where nodes tell nothing
+    std::uint64_t ticket = 0;
+  };
+
+  Deadline request_deadline(Deadline limit) const {
+    return limit.sooner(runtime().now() + options_.request_timeout);
+  }
+  // Even who does not wait at all should be answered.
+  Deadline attempt_deadline(const Wait& wait) const {
+    return request_deadline(wait.deadline.later(runtime().now() + options_.node_timeout));
+  }
+  std::uint64_t now_us() const;
+
+  // An attempt, again if nodes had to be opened first.
+  Task<Campaign::Outcome> attempt(const Claim& claim, std::uint64_t ticket, const Wait& wait);
+  Task<Result<Grant>> wait_in_line(const Claim& claim, const Wait& wait);
+  Task<void> stand_in_line(Line& line, const Claim& claim, const Wait& wait);
+  Task<void> listen_at(std::size_t node, Deadline deadline, std::stop_token stop);
+  // When to ask again if nobody tells.
+  BootTime next_look(const Campaign::Outcome& outcome, bool told_of, int looks) const;
+  Task<Woken> wait_for_turn(Line& line, BootTime look_at, const Wait& wait);
+  // Ends what the claim has, and says why.
+  Task<Result<Grant>> leave(const Claim& claim, Failure why);
+
+  QuorumOptions options_;
+  std::unique_ptr<Electorate> electorate_;
+  Campaign campaign_;
+  RenewalRounds rounds_;
+};
+
+std::uint64_t QuorumEngine::now_us() const {
+  const auto since_epoch = runtime().wall().time_since_epoch();
+  const auto us = std::chrono::duration_cast<std::chrono::microseconds>(since_epoch).count();
+  return us > 0 ? static_cast<std::uint64_t>(us) : 1;
+}
+
+// ---- Acquiring ---------------------------------------------------------------------------------
+
+Task<Campaign::Outcome> QuorumEngine::attempt(const Claim& claim, std::uint64_t ticket,
+                                              const Wait& wait) {
+  constexpr int kMostOpenings = 20;  // each brought news: of a new era, or of nodes that vote again
+  const Deadline limit = attempt_deadline(wait);
+  for (int openings = 0;; ++openings) {
+    Campaign::Outcome outcome = co_await campaign_.attempt(claim, ticket, limit, wait.stop);
+    if (const std::optional<Failure> problem = electorate_->problem()) {
+      // Votes were counted that must not be.
+      if (outcome.grant) static_cast<void>(co_await campaign_.release(claim, limit));
+      outcome.grant.reset();
+      outcome.failure = *problem;
+      co_return outcome;
+    }
+    if (outcome.grant || !outcome.closed || openings >= kMostOpenings) {
+      electorate_->look_after();
+      co_return outcome;
+    }
+    const Result<bool> opened = co_await electorate_->open(claim.ttl, limit);
+    if (!opened) outcome.failure = opened.failure();
+    if (!opened || !*opened) co_return outcome;
+  }
+}
+
+Task<Result<Grant>> QuorumEngine::acquire(const Claim& claim, const Wait& wait) {
+  constexpr int kMostSplits = 8;
+  constexpr Duration kSplitPause = std::chrono::milliseconds(2);
+  if (wait.stop.stop_requested()) co_return Failure(Code::cancelled, "cancelled by the caller");
+  // Most locks are free: standing in line needs more.
+  for (int splits = 0;; ++splits) {
+    Campaign::Outcome outcome = co_await attempt(claim, 0, wait);
+    if (outcome.grant) co_return *outcome.grant;
+    if (outcome.failure) {
+      // What is unknown is for the caller to end.
+      if (outcome.failure->code() == Code::unknown) co_return *outcome.failure;
+      co_return co_await leave(claim, *outcome.failure);
+    }
+    if (wait.queue) break;
+    if (!outcome.split || splits >= kMostSplits) {
+      co_return co_await leave(claim, Failure::busy(std::move(outcome.busy)));
+    }
+    // Votes of several who came at the same time: it is free as soon as they have given way.
+    const BootTime again = runtime().now() + runtime().jitter(kSplitPause * (splits + 1), 0.8);
+    static_cast<void>(co_await sleep_until(runtime(), again, wait.stop));
+    if (wait.stop.stop_requested()) {
+      co_return co_await leave(claim, Failure(Code::cancelled, "cancelled by the caller"));
+    }
+  }
+  co_return co_await wait_in_line(claim, wait);
+}
+
+Task<void> QuorumEngine::listen_at(std::size_t node, Deadline deadline, std::stop_token stop) {
+  Voter& voter = electorate_->voter(node);
+  if (!voter.responsive()) co_return;
+  static_cast<void>(co_await voter.listen(deadline, std::move(stop)));
+}
+
+Task<void> QuorumEngine::stand_in_line(Line& line, const Claim& claim, const Wait& wait) {
+  TaskGroup group(runtime());
+  const Deadline deadline = attempt_deadline(wait).sooner(runtime().now() + options_.node_timeout);
+  for (std::size_t node = 0; node < electorate_->size(); ++node) {
+    if (!electorate_->voter(node).listening()) group.spawn(listen_at(node, deadline, wait.stop));
+  }
+  // (Those who do not listen in time are asked again at the next look.)
+  static_cast<void>(co_await group.join(deadline));
+  if (!line.places.empty()) co_return;
+  for (std::size_t node = 0; node < electorate_->size(); ++node) {
+    line.places.push_back(electorate_->voter(node).stand(claim, line.told));
+  }
+}
+
+Task<Result<Grant>> QuorumEngine::wait_in_line(const Claim& claim, const Wait& wait) {
+  // Who stands in the line outlasts nodes that are being restarted.
+  constexpr Duration kPatience = std::chrono::seconds(30);
+  Line line(runtime());
+  line.ticket = now_us();
+  BootTime last_answer = runtime().now();
+  for (int looks = 0;; ++looks) {
+    co_await stand_in_line(line, claim, wait);
+    for (const auto& place : line.places) {
+      if (place) static_cast<void>(place->take_turn());  // This attempt uses them.
+    }
+    line.told.reset();
+    Campaign::Outcome outcome = co_await attempt(claim, line.ticket, wait);
+    if (outcome.grant) co_return *outcome.grant;
+    if (wait.stop.stop_requested()) {
+      co_return co_await leave(claim, Failure(Code::cancelled, "cancelled by the caller"));
+    }
+    const BootTime now = runtime().now();
+    bool told_of = line.places.front() != nullptr;
+    if (outcome.failure) {
+      const Code code = outcome.failure->code();
+      const bool passing = code == Code::unreachable || code == Code::unknown;
+      if (!passing || now - last_answer > kPatience || wait.deadline.passed(now)) {
+        co_return co_await leave(claim, *outcome.failure);
+      }
+    } else {
+      last_answer = now;
+    }
+    if (wait.deadline.passed(now)) {
+      co_return co_await leave(claim, Failure::busy(std::move(outcome.busy)));
+    }
+    // Clients of another kind tell nobody when they release.
+    if (outcome.foreign && told_of) {
+      for (std::size_t node = 0; node < electorate_->size(); ++node) {
+        if ((outcome.busy_at >> node & 1U) == 0) continue;
+        const Deadline deadline = Deadline::at(runtime().now() + options_.node_timeout);
+        told_of = co_await electorate_->voter(node).watch(claim.name, deadline) && told_of;
+      }
+    }
+    const Woken woken = co_await wait_for_turn(line, next_look(outcome, told_of, looks), wait);
+    if (woken == Woken::cancelled) {
+      co_return co_await leave(claim, Failure(Code::cancelled, "cancelled by the caller"));
+    }
+    if (woken == Woken::timed_out && wait.deadline.passed(runtime().now())) {
+      co_return co_await leave(claim, Failure::busy(std::move(outcome.busy)));
+    }
+  }
+}
+
+BootTime QuorumEngine::next_look(const Campaign::Outcome& outcome, bool told_of, int looks) const {
+  constexpr Duration kLookAgain = std::chrono::seconds(5);
+  constexpr Duration kStagger = std::chrono::milliseconds(3);
+  constexpr Duration kForeignLook = std::chrono::milliseconds(500);
+  constexpr Duration kShortest = std::chrono::milliseconds(1);
+  constexpr Duration kLongest = std::chrono::milliseconds(50);
+  const BootTime now = runtime().now();
+  Duration pause = kLookAgain;
+  if (outcome.failure) {
+    pause = std::chrono::milliseconds(100);
+  } else if (!told_of) {
+    pause = std::min<Duration>(kShortest * (1 << std::min(looks, 6)), kLongest);
+  } else if (outcome.split) {
+    // Who has not got a majority gives way; those who come first in line are told.
+    pause = kStagger * (4 << std::min(looks, 4));
+  } else if (outcome.foreign) {
+    pause = kForeignLook;
+  }
+  BootTime at = now + runtime().jitter(pause, 0.5);
+  if (outcome.busy.expires_in && !outcome.failure) {
+    const auto turn =
+        static_cast<Duration::rep>(std::min<std::uint64_t>(outcome.busy.rank, 1000)) + 1;
+    at = std::min(at, now + *outcome.busy.expires_in + turn * kStagger);
+  }
+  return at;
+}
+
+Task<Woken> QuorumEngine::wait_for_turn(Line& line, BootTime look_at, const Wait& wait) {
+  // The nodes hear of a release at about the same time; so a turn at one of them is soon followed
+  // by others. Asking before a majority has come would ask in vain.
+  const Duration grace = options_.node_timeout / 20;
+  const std::size_t majority = majority_of(electorate_->size());
+  std::uint32_t turns = 0;
+  BootTime until = look_at;
+  for (;;) {
+    line.told.reset();
+    const std::uint32_t before = turns;
+    for (std::size_t node = 0; node < line.places.size(); ++node) {
+      if (line.places[node] && line.places[node]->take_turn()) turns |= std::uint32_t{1} << node;
+    }
+    if (static_cast<std::size_t>(__builtin_popcount(turns)) >= majority) co_return Woken::signalled;
+    if (turns != 0 && before == 0) until = std::min(until, runtime().now() + grace);
+    const Woken woken = co_await line.told.wait(wait.deadline.sooner(until), wait.stop);
+    if (woken != Woken::signalled) co_return woken;
+    const bool turn = std::any_of(line.places.begin(), line.places.end(),
+                                  [](const auto& place) { return place && place->has_turn(); });
+    if (!turn) co_return Woken::signalled;  // another reason to look
+  }
+}
+
+Task<Result<Grant>> QuorumEngine::leave(const Claim& claim, Failure why) {
+  constexpr Duration kLongest = std::chrono::seconds(1);
+  const Result<bool> left =
+      co_await campaign_.release(claim, Deadline::at(runtime().now() + kLongest));
+  if (!left) {
+    co_return Failure(Code::unknown,
+                      why.message() + "; and the claim could not be taken back: " + left.message());
+  }
+  // It is known now: nothing is held.
+  if (why.code() == Code::unknown) co_return Failure(Code::unreachable, why.message());
+  co_return why;
+}
+
+Task<void> QuorumEngine::close() {
+  campaign_.stop();
+  rounds_.stop();
+  electorate_->stop();
+  for (std::size_t node = 0; node < electorate_->size(); ++node) electorate_->voter(node).stop();
+  co_return;
+}
+
+}  // namespace
+
+std::unique_ptr<Engine> make_quorum_engine(Runtime& runtime, std::unique_ptr<Electorate> electorate,
+                                           const QuorumOptions& options) {
+  return std::make_unique<QuorumEngine>(runtime, std::move(electorate), options);
+}
+
+}  // namespace holdfast::internal::quorum

@@ -1,0 +1,111 @@
+// Voter: one node of a quorum. Electorate: all of them. What a store must offer so that the quorum
+// engine can make one lock of N independent ones. Inside the loop only.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engines/quorum/ballot.h"
+#include "holdfast/engine.h"
+
+namespace holdfast::internal::quorum {
+
+// What a node said of a hold.
+struct Standing {
+  enum class Kind {
+    held,  // and its time begins anew
+    free,  // nobody has the node's word, and nobody had it since
+    lost,  // it is not this claim's any more
+  };
+  Kind kind = Kind::lost;
+  BootTime sent_at{};
+};
+
+class Voter {
+ public:
+  virtual ~Voter() = default;
+
+  // For people.
+  virtual std::string display() const = 0;
+
+  // False if it has left questions unanswered for too long, or cannot be reached: asking it would
+  // only cost time. It is looked after all the same, and counts again when it answers.
+  virtual bool responsive() = 0;
+  // Connects, if need be.
+  virtual Task<Result<void>> ready(Deadline deadline) = 0;
+
+  // All below ask at once or not at all: a node that is not ready is unreachable. What a caller
+  // asks of one node arrives there in that order.
+
+  // Takes the node's word if it is free or the claim's own, and accepts the token if it is higher
+  // than any before. With a ticket, and if it is busy, the claim stands in the node's line.
+  virtual Task<Ballot> vote(const Claim& claim, const Proposal& proposal, Deadline deadline) = 0;
+  // Accepts another token, if the word is still the claim's.
+  virtual Task<Ballot> fence(const Claim& claim, const Proposal& proposal, Deadline deadline) = 0;
+  // One outcome per hold, in order.
+  virtual Task<std::vector<Result<Standing>>> renew(std::vector<Hold> holds, Deadline deadline) = 0;
+  // Gives the word back; true if it was the claim's. With a ticket the claim stays in the line (and
+  // may be the next to be served); without one it leaves the line.
+  virtual Task<Result<bool>> release(const Claim& claim, std::uint64_t ticket,
+                                     Deadline deadline) = 0;
+  // Frees the word if it was locked with this token.
+  virtual Task<Result<bool>> evict(const Name& name, Token token, Deadline deadline) = 0;
+  // What this node knows of the lock; last_token is the highest that it accepted.
+  virtual Task<Result<LockInfo>> inspect(const Name& name, Deadline deadline) = 0;
+  // Names that begin with `prefix` and that the node may know something of.
+  virtual Task<Result<std::vector<Name>>> names(const std::string& prefix, Deadline deadline) = 0;
+
+  // A claim in this node's line.
+  class Place {
+   public:
+    virtual ~Place() = default;
+    // The node keeps its word for the claim, for a moment: it is its turn to ask. Taking it is for
+    // once.
+    virtual bool has_turn() const = 0;
+    virtual bool take_turn() = 0;
+  };
+  // Makes sure that the node can tell us something.
+  virtual Task<Result<void>> listen(Deadline deadline, std::stop_token stop) = 0;
+  virtual bool listening() const = 0;
+  // `told` is set when it is the claim's turn, or when there is another reason to look. Null where
+  // nodes tell nothing: then one has to ask again and again.
+  virtual std::unique_ptr<Place> stand(const Claim& claim, Event& told) = 0;
+  // A client of another kind has the word: has the node tell when it is gone. False if it cannot.
+  virtual Task<bool> watch(const Name& name, Deadline deadline) = 0;
+
+  virtual void stop() = 0;
+};
+
+class Electorate {
+ public:
+  virtual ~Electorate() = default;
+
+  virtual const Guarantees& guarantees() const = 0;
+  virtual std::size_t size() const = 0;
+  virtual Voter& voter(std::size_t index) = 0;
+
+  // The era in which to vote.
+  virtual std::uint64_t era() const { return 0; }
+  // Why no vote may be counted at all: the same server twice, for instance.
+  virtual std::optional<Failure> problem() const { return std::nullopt; }
+  // Nodes said that they do not vote. Does what can be done at once; true if asking again may help.
+  virtual Task<Result<bool>> open(Duration ttl, Deadline deadline) = 0;
+  // The same for nodes that were not needed; in the background, and not too often.
+  virtual void look_after() {}
+  virtual void stop() {}
+};
+
+struct QuorumOptions {
+  Duration node_timeout = std::chrono::milliseconds(250);
+  Duration request_timeout = std::chrono::seconds(5);
+  bool collect_all = false;  // wait for all nodes, not for a majority only
+};
+
+// An engine over all of them.
+std::unique_ptr<Engine> make_quorum_engine(Runtime& runtime, std::unique_ptr<Electorate> electorate,
+                                           const QuorumOptions& options);
+
+}  // namespace holdfast::internal::quorum

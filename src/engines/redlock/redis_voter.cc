@@ -1,0 +1,398 @@
+#include "engines/redlock/redis_voter.h"
+
+#include <algorithm>
+#include <set>
+
+#include "engines/redis/lock_view.h"
+#include "engines/redis/performer.h"
+
+namespace holdfast::internal::redlock {
+
+using quorum::Ballot;
+using quorum::Proposal;
+using quorum::Standing;
+using redis::Answer;
+using redis::Invocation;
+using redis::Keys;
+using redis::milliseconds_of;
+using redis::Reply;
+
+namespace {
+
+const char* letter_of(Mode mode) { return mode == Mode::exclusive ? "x" : "s"; }
+
+std::string field_of(const std::string& info, const std::string& field) {
+  const std::size_t place = info.find("\n" + field + ":");
+  if (place == std::string::npos) return {};
+  const std::size_t begin = place + field.size() + 2;
+  return info.substr(begin, info.find('\r', begin) - begin);
+}
+
+}  // namespace
+
+Identity Identity::from(const std::string& info) {
+  return Identity{.run_id = field_of(info, "run_id"),
+                  .role = field_of(info, "role"),
+                  .mode = field_of(info, "redis_mode"),
+                  .keeps_data = field_of(info, "aof_enabled") == "1",
+                  .evicts = redis::evicting_policy(info).value_or("")};
+}
+
+RedisVoter::RedisVoter(Runtime& runtime, const redis::Settings& settings, Scripts& scripts,
+                       Duration node_timeout, std::function<void()> on_identity)
+    : runtime_(runtime),
+      endpoint_(settings.endpoints.front()),
+      prefix_(settings.prefix),
+      marker_key_(settings.prefix + "holdfast:redlock"),
+      scripts_(scripts),
+      node_timeout_(node_timeout) {
+  redis::ConnectionSettings connection = settings.connection;
+  connection.info = "default";
+  node_ = std::make_unique<redis::Node>(runtime, connection, redis::always_at(endpoint_),
+                                        settings.request_timeout);
+  node_->connection().on_info = [this, told = std::move(on_identity)](const std::string& info) {
+    identity_ = Identity::from(info);
+    told();
+  };
+}
+
+// ---- Reaching it -------------------------------------------------------------------------------
+
+bool RedisVoter::responsive() {
+  redis::Connection& connection = node_->connection();
+  if (!connection.unresponsive(node_timeout_)) return true;
+  connection.begin_to_open();  // It counts again as soon as it is back.
+  return false;
+}
+
+Task<Result<void>> RedisVoter::ready(Deadline deadline) {
+  if (!node_->connection().connected()) {
+    Result<void> opened = co_await node_->connection().open(deadline);
+    if (!opened) co_return opened;
+  }
+  if (std::optional<Failure> why = unfit()) co_return *why;
+  co_return Result<void>();
+}
+
+// Only independent masters can vote.
+std::optional<Failure> RedisVoter::unfit() const {
+  const auto failure = [&](const std::string& why) {
+    return Failure(Code::misconfigured, display() + ": " + why);
+  };
+  if (identity_.run_id.empty()) {
+    return failure("it does not tell who it is; the user needs the right to INFO");
+  }
+  if (identity_.mode == "sentinel") return failure("it is a sentinel, not a master");
+  if (identity_.mode == "cluster") {
+    return failure("it is a node of a cluster; Redlock needs independent masters");
+  }
+  if (identity_.role != "master") {
+    return failure("it is a " + identity_.role +
+                   ", not a master; Redlock needs independent masters");
+  }
+  return std::nullopt;
+}
+
+Task<Result<Answer>> RedisVoter::ask(redis::Script& script, const Keys& keys,
+                                     std::vector<std::string> arguments, Deadline deadline) {
+  // What is asked later must not be overtaken by this: it is sent now or not at all.
+  if (!node_->connection().connected()) {
+    co_return Failure(Code::unreachable, display() + ": not connected");
+  }
+  Invocation invocation{&script, &keys, std::move(arguments)};
+  Result<Answer> answer = co_await node_->run(std::move(invocation), false, deadline);
+  if (answer && answer->reply.is_error()) {
+    co_return redis::failure_of(answer->reply, endpoint_);
+  }
+  co_return answer;
+}
+
+// ---- Voting ------------------------------------------------------------------------------------
+
+std::string RedisVoter::place_of(const Claim& claim) const {
+  // Long enough for the waiter to hear of it and to ask.
+  const Duration keep = std::min<Duration>(claim.ttl, 2 * node_timeout_);
+  return std::string(letter_of(claim.mode)) + " 1 " + std::to_string(milliseconds_of(keep)) + ' ' +
+         node_->channel() + ' ' + claim.label;
+}
+
+Task<Ballot> RedisVoter::vote(const Claim& claim, const Proposal& proposal, Deadline deadline) {
+  const std::int64_t ttl_ms = milliseconds_of(claim.ttl);
+  if (marker_known_ &&
+      (!marker_.votes() || marker_.epoch != proposal.era || ttl_ms > marker_.longest_ms)) {
+    // A node that rejoins is looked at from time to time; see the electorate.
+    Ballot closed;
+    closed.kind = Ballot::Kind::closed;
+    if (marker_.state == Marker::State::joining) {
+      closed.why = display() + ": it has lost its data and does not vote yet";
+    }
+    co_return closed;
+  }
+  const Keys keys = keys_of(claim.name);
+  std::vector<std::string> arguments;
+  arguments.reserve(7);
+  arguments.push_back(claim.id.hex() + ' ' + claim.label);
+  arguments.push_back(std::to_string(ttl_ms));
+  arguments.push_back(std::to_string(proposal.token));
+  arguments.push_back(marker_.text);
+  arguments.emplace_back(letter_of(claim.mode));
+  arguments.push_back(std::to_string(proposal.ticket));
+  arguments.push_back(place_of(claim));
+  const Result<Answer> answer = co_await ask(scripts_.vote, keys, std::move(arguments), deadline);
+  co_return ballot_of(answer);
+}
+
+Task<Ballot> RedisVoter::fence(const Claim& claim, const Proposal& proposal, Deadline deadline) {
+  const Keys keys = keys_of(claim.name);
+  std::vector<std::string> arguments;
+  arguments.push_back(claim.id.hex());
+  arguments.push_back(std::to_string(proposal.token));
+  arguments.push_back(marker_.epoch == proposal.era ? marker_.text : std::string());
+  arguments.emplace_back(letter_of(claim.mode));
+  const Result<Answer> answer = co_await ask(scripts_.fence, keys, std::move(arguments), deadline);
+  co_return ballot_of(answer);
+}
+
+Ballot RedisVoter::ballot_of(const Result<Answer>& answer) {
+  Ballot ballot;
+  if (!answer) {
+    ballot.kind = answer.code() == Code::unknown ? Ballot::Kind::silent : Ballot::Kind::unreachable;
+    ballot.code = answer.code();
+    ballot.why = answer.message();
+    return ballot;
+  }
+  const Reply& reply = answer->reply;
+  const std::string& word = reply.at(0).text;
+  const auto number = [&](std::size_t index) {
+    return static_cast<std::uint64_t>(std::max<std::int64_t>(reply.at(index).as_number(), 0));
+  };
+  if (reply.kind == Reply::Kind::integer && reply.number == 1) {
+    ballot.kind = Ballot::Kind::locked;
+    ballot.accepted = true;
+    ballot.sent_at = answer->sent_at;
+  } else if (word == "low" && reply.items.size() == 3) {
+    ballot.kind = Ballot::Kind::locked;
+    ballot.fence = number(1);
+    ballot.most = number(2);
+    ballot.sent_at = answer->sent_at;
+  } else if (word == "busy" && reply.items.size() == 5) {
+    ballot.kind = Ballot::Kind::busy;
+    ballot.fence = number(1);
+    ballot.holder = reply.at(2).text;
+    const std::optional<redis::WordOwner> owner = redis::owner_of(ballot.holder);
+    const bool group = ballot.holder.starts_with(redis::kGroupWord);
+    ballot.foreign = !owner && !group;
+    ballot.busy.token = ballot.foreign ? 0 : ballot.fence;
+    ballot.busy.holder = owner    ? owner->label
+                         : !group ? redis::kForeignLabel
+                                  : ballot.holder.substr(redis::kGroupWord.size());
+    if (reply.at(3).as_number() >= 0) {
+      ballot.busy.expires_in = redis::ttl_of_ms(reply.at(3).as_number());
+    }
+    ballot.busy.rank = number(4);
+  } else if (word == "closed" && reply.items.size() == 2 && take_marker(reply.at(1).text)) {
+    ballot.kind = Ballot::Kind::closed;
+  } else if (word == "gone" && reply.items.size() == 1) {
+    ballot.kind = Ballot::Kind::unreachable;
+    ballot.why = display() + ": its vote has ended";
+  } else {
+    return nonsense();
+  }
+  return ballot;
+}
+
+Ballot RedisVoter::nonsense() {
+  Ballot ballot;
+  ballot.kind = Ballot::Kind::silent;  // Who knows what it did?
+  ballot.why = display() + ": an answer that makes no sense";
+  node_->drop("an answer that makes no sense");
+  return ballot;
+}
+
+// ---- Keeping and giving back -------------------------------------------------------------------
+
+Task<std::vector<Result<Standing>>> RedisVoter::renew(std::vector<Hold> holds, Deadline deadline) {
+  std::vector<Result<Standing>> outcomes;
+  outcomes.reserve(holds.size());
+  if (!node_->connection().connected()) {
+    outcomes.assign(holds.size(), Failure(Code::unreachable, display() + ": not connected"));
+    co_return outcomes;
+  }
+  std::vector<Keys> keys;
+  std::vector<Invocation> invocations;
+  keys.reserve(holds.size());
+  invocations.reserve(holds.size());
+  for (const Hold& hold : holds) {
+    keys.push_back(keys_of(hold.claim.name));
+    invocations.push_back({&scripts_.renew,
+                           &keys.back(),
+                           {hold.claim.id.hex(), std::to_string(milliseconds_of(hold.claim.ttl)),
+                            hold.token.str(), letter_of(hold.claim.mode)}});
+  }
+  const std::vector<Result<Answer>> answers = co_await node_->run_all(invocations, deadline);
+  for (const Result<Answer>& answer : answers) {
+    if (!answer) {
+      outcomes.emplace_back(answer.failure());
+      continue;
+    }
+    const Reply& reply = answer->reply;
+    if (reply.is_error()) {
+      outcomes.emplace_back(redis::failure_of(reply, endpoint_));
+    } else if (reply.kind != Reply::Kind::integer || reply.number < 0 || reply.number > 2) {
+      outcomes.emplace_back(
+          Failure(Code::unknown, display() + ": an answer to a renewal that makes no sense"));
+    } else {
+      const auto kind = reply.number == 1   ? Standing::Kind::held
+                        : reply.number == 2 ? Standing::Kind::free
+                                            : Standing::Kind::lost;
+      outcomes.emplace_back(Standing{kind, answer->sent_at});
+    }
+  }
+  co_return outcomes;
+}
+
+Task<Result<bool>> RedisVoter::release(const Claim& claim, std::uint64_t ticket,
+                                       Deadline deadline) {
+  const Keys keys = keys_of(claim.name);
+  std::vector<std::string> arguments;
+  arguments.push_back(claim.id.hex());
+  arguments.push_back(std::to_string(ticket));
+  arguments.push_back(place_of(claim));
+  const Result<Answer> answer =
+      co_await ask(scripts_.release, keys, std::move(arguments), deadline);
+  if (!answer) co_return answer.failure();
+  co_return answer->reply.as_number() == 1;
+}
+
+Task<Result<bool>> RedisVoter::evict(const Name& name, Token token, Deadline deadline) {
+  const Keys keys = keys_of(name);
+  std::vector<std::string> arguments;
+  arguments.push_back(token.str());
+  const Result<Answer> answer = co_await ask(scripts_.evict, keys, std::move(arguments), deadline);
+  if (!answer) co_return answer.failure();
+  co_return answer->reply.as_number() == 1;
+}
+
+Task<Result<LockInfo>> RedisVoter::inspect(const Name& name, Deadline deadline) {
+  const Keys keys = keys_of(name);
+  const Result<Answer> answer = co_await ask(scripts_.inspect, keys, {}, deadline);
+  if (!answer) co_return answer.failure();
+  co_return redis::lock_info(name, answer->reply);
+}
+
+Task<Result<std::vector<Name>>> RedisVoter::names(const std::string& prefix, Deadline deadline) {
+  const std::string wanted = prefix_ + prefix;
+  const Result<Fences> all = co_await fences(deadline);
+  if (!all) co_return all.failure();
+  std::vector<Name> names;
+  for (const auto& [key, value] : *all) {
+    const std::optional<std::string> name = redis::name_of_sibling_key(key, 'r');
+    if (!name || !name->starts_with(wanted)) continue;
+    const std::string bare = name->substr(prefix_.size());
+    if (!Name::problem_with(bare)) names.emplace_back(bare);
+  }
+  co_return names;
+}
+
+// ---- Hearing -----------------------------------------------------------------------------------
+
+class RedisVoter::StandingPlace final : public quorum::Voter::Place {
+ public:
+  StandingPlace(redis::Node& node, const Claim& claim, std::string key, Event& told)
+      : waiter_(node, claim, std::move(key), &told) {}
+  bool has_turn() const override { return waiter_.grant.has_value(); }
+  bool take_turn() override { return std::exchange(waiter_.grant, std::nullopt).has_value(); }
+
+ private:
+  redis::Node::Waiter waiter_;
+};
+
+Task<Result<void>> RedisVoter::listen(Deadline deadline, std::stop_token stop) {
+  return node_->listen(deadline, std::move(stop));
+}
+
+std::unique_ptr<quorum::Voter::Place> RedisVoter::stand(const Claim& claim, Event& told) {
+  return std::make_unique<StandingPlace>(*node_, claim, prefix_ + claim.name.bytes(), told);
+}
+
+Task<bool> RedisVoter::watch(const Name& name, Deadline deadline) {
+  return node_->watch_key(prefix_ + name.bytes(), deadline);
+}
+
+// ---- Its part in the electorate ----------------------------------------------------------------
+
+bool RedisVoter::take_marker(const std::string& text) {
+  std::optional<Marker> marker = Marker::parse(text);
+  if (!marker) return false;
+  marker_ = std::move(*marker);
+  marker_known_ = true;
+  return true;
+}
+
+Task<Result<void>> RedisVoter::tend(redis::Script& script, std::vector<std::string> arguments,
+                                    Deadline deadline) {
+  const Keys keys = Keys::of({marker_key_});
+  const Result<Answer> answer = co_await ask(script, keys, std::move(arguments), deadline);
+  if (!answer) co_return answer.failure();
+  if (!take_marker(answer->reply.at(0).text)) {
+    co_return Failure(Code::misconfigured,
+                      display() + ": the key " + marker_key_ + " holds something else");
+  }
+  const std::int64_t left_ms = marker_.until_ms - answer->reply.at(1).as_number();
+  silent_for_ = std::max<Duration>(redis::ttl_of_ms(left_ms), Duration(0));
+  co_return Result<void>();
+}
+
+Task<Result<RedisVoter::Fences>> RedisVoter::fences(Deadline deadline) {
+  std::set<std::string> seen;  // SCAN can show a key twice
+  Fences all;
+  std::string cursor = "0";
+  const std::string pattern = redis::sibling_pattern('r');
+  do {
+    std::string command = redis::encode({"SCAN", cursor, "MATCH", pattern, "COUNT", "1000"});
+    const Result<Answer> page = co_await node_->connection().call(std::move(command), deadline);
+    if (!page) co_return Failure(Code::unreachable, page.message());
+    if (page->reply.is_error()) co_return redis::failure_of(page->reply, endpoint_);
+    cursor = page->reply.at(0).text;
+    std::vector<std::string> keys;
+    std::vector<std::string> commands;
+    for (const Reply& key : page->reply.at(1).items) {
+      const std::optional<std::string> name = redis::name_of_sibling_key(key.text, 'r');
+      if (!name || !name->starts_with(prefix_) || !seen.insert(key.text).second) continue;
+      keys.push_back(key.text);
+      commands.push_back(redis::encode({"GET", key.text}));
+    }
+    if (keys.empty()) continue;
+    const std::vector<Result<Answer>> values =
+        co_await node_->connection().call_all(std::move(commands), deadline);
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      if (!values[i]) co_return Failure(Code::unreachable, values[i].message());
+      if (values[i]->reply.kind == Reply::Kind::bulk) {
+        all.emplace_back(keys[i], values[i]->reply.text);
+      }
+    }
+  } while (cursor != "0");
+  co_return all;
+}
+
+Task<Result<void>> RedisVoter::adopt(Fences fences, Deadline deadline) {
+  constexpr std::size_t kPart = 200;
+  for (std::size_t begin = 0; begin < fences.size(); begin += kPart) {
+    std::vector<std::string> names{marker_key_};
+    std::vector<std::string> arguments{marker_.text};
+    for (std::size_t i = begin; i < std::min(begin + kPart, fences.size()); ++i) {
+      names.push_back(fences[i].first);
+      arguments.push_back(fences[i].second);
+    }
+    const Keys keys = Keys::of(std::move(names));
+    const Result<Answer> answer =
+        co_await ask(scripts_.adopt, keys, std::move(arguments), deadline);
+    if (!answer) co_return answer.failure();
+    if (answer->reply.as_number() != 1) {
+      co_return Failure(Code::unreachable, display() + ": it has lost its data again");
+    }
+  }
+  co_return Result<void>();
+}
+
+}  // namespace holdfast::internal::redlock

@@ -1,0 +1,116 @@
+// RedisVoter: one independent Redis master as a node of the electorate. Inside the loop only.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "engines/quorum/voter.h"
+#include "engines/redis/node.h"
+#include "engines/redis/settings.h"
+#include "engines/redlock/marker.h"
+#include "engines/redlock/scripts.h"
+
+namespace holdfast::internal::redlock {
+
+// The scripts, and the digests under which all nodes know them.
+struct Scripts {
+  redis::Script vote{vote_source(), {}};
+  redis::Script fence{fence_source(), {}};
+  redis::Script renew{renew_source(), {}};
+  redis::Script release{release_source(), {}};
+  redis::Script evict{evict_source(), {}};
+  redis::Script inspect{inspect_source(), {}};
+  redis::Script look{look_source(), {}};
+  redis::Script found{found_source(), {}};
+  redis::Script settle{settle_source(), {}};
+  redis::Script raise{raise_source(), {}};
+  redis::Script join{join_source(), {}};
+  redis::Script open{open_source(), {}};
+  redis::Script adopt{adopt_source(), {}};
+};
+
+// What a server says of itself when a connection to it is opened.
+struct Identity {
+  std::string run_id;
+  std::string role;  // "master"
+  std::string mode;  // "standalone"
+  bool keeps_data = false;
+  std::string evicts;  // the policy of one that throws keys away; else empty
+
+  static Identity from(const std::string& info);
+};
+
+class RedisVoter final : public quorum::Voter {
+ public:
+  RedisVoter(Runtime& runtime, const redis::Settings& settings, Scripts& scripts,
+             Duration node_timeout, std::function<void()> on_identity);
+
+  std::string display() const override { return "Redis at " + endpoint_.display(); }
+  bool responsive() override;
+  Task<Result<void>> ready(Deadline deadline) override;
+  Task<quorum::Ballot> vote(const Claim& claim, const quorum::Proposal& proposal,
+                            Deadline deadline) override;
+  Task<quorum::Ballot> fence(const Claim& claim, const quorum::Proposal& proposal,
+                             Deadline deadline) override;
+  Task<std::vector<Result<quorum::Standing>>> renew(std::vector<Hold> holds,
+                                                    Deadline deadline) override;
+  Task<Result<bool>> release(const Claim& claim, std::uint64_t ticket, Deadline deadline) override;
+  Task<Result<bool>> evict(const Name& name, Token token, Deadline deadline) override;
+  Task<Result<LockInfo>> inspect(const Name& name, Deadline deadline) override;
+  Task<Result<std::vector<Name>>> names(const std::string& prefix, Deadline deadline) override;
+  Task<Result<void>> listen(Deadline deadline, std::stop_token stop) override;
+  bool listening() const override { return node_->listening(); }
+  std::unique_ptr<Place> stand(const Claim& claim, Event& told) override;
+  Task<bool> watch(const Name& name, Deadline deadline) override;
+  void stop() override { node_->stop(); }
+
+  const Identity& identity() const { return identity_; }
+  const Endpoint& endpoint() const { return endpoint_; }
+
+  // ---- Its part in the electorate -------------------------------------------------------------
+
+  // As last seen.
+  const Marker& marker() const { return marker_; }
+  bool marker_known() const { return marker_known_; }
+  // How long a node that is joining is still silent, as last seen; 0 if it may be opened.
+  Duration silent_for() const { return silent_for_; }
+  // Runs one of the scripts about the marker. REQUIRES: ready.
+  Task<Result<void>> tend(redis::Script& script, std::vector<std::string> arguments,
+                          Deadline deadline);
+
+  // All fences at this node: key and "TOKEN CLAIM".
+  using Fences = std::vector<std::pair<std::string, std::string>>;
+  Task<Result<Fences>> fences(Deadline deadline);
+  // Raises fences, if the marker is still as last seen.
+  Task<Result<void>> adopt(Fences fences, Deadline deadline);
+
+ private:
+  class StandingPlace;
+
+  redis::Keys keys_of(const Name& name) const {
+    return redis::Keys::of_vote(prefix_ + name.bytes(), marker_key_);
+  }
+  // Where and how a claim is to be told of its turn.
+  std::string place_of(const Claim& claim) const;
+  Task<Result<redis::Answer>> ask(redis::Script& script, const redis::Keys& keys,
+                                  std::vector<std::string> arguments, Deadline deadline);
+  quorum::Ballot ballot_of(const Result<redis::Answer>& answer);
+  quorum::Ballot nonsense();
+  bool take_marker(const std::string& text);
+  std::optional<Failure> unfit() const;
+
+  Runtime& runtime_;
+  Endpoint endpoint_;
+  std::string prefix_;
+  std::string marker_key_;
+  Scripts& scripts_;
+  Duration node_timeout_;
+  Identity identity_;
+  Marker marker_;
+  bool marker_known_ = false;
+  Duration silent_for_{};
+  std::unique_ptr<redis::Node> node_;
+};
+
+}  // namespace holdfast::internal::redlock

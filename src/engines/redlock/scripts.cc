@@ -1,0 +1,333 @@
+#include "engines/redlock/scripts.h"
+
+namespace holdfast::internal::redlock {
+
+namespace {
+
+// Numbers: tokens and times are microseconds, below 2^53 until the year 2255, so exact in Lua; but
+// as text they need %.0f.
+
+// accept(): the heart of it. REQUIRES: the word is the claim's. A token is accepted once, for one
+// claim, and only if it is higher than all before. One that is far ahead of the clock is refused,
+// so that a client whose clock is years off cannot use up the numbers.
+const std::string kAccept = R"lua(
+local function read_fence()
+  local text = redis.call('GET', KEYS[2])
+  if not text then return 0, '' end
+  local last, owner = string.match(text, '^(%d+) (%x+)$')
+  return tonumber(last), owner
+end
+local function accept(last, owner, id, token)
+  token = tonumber(token)
+  if token == last and owner == id then return 1 end
+  local most = (redis.call('TIME')[1] + 3600) * 1000000
+  if token > last and token <= most then
+    redis.call('SET', KEYS[2], string.format('%.0f', token) .. ' ' .. id)
+    return 1
+  end
+  return {'low', string.format('%.0f', last), string.format('%.0f', most)}
+end
+)lua";
+
+const std::string kCommon = R"lua(
+local word, queue, group, details = KEYS[1], KEYS[4], KEYS[5], KEYS[6]
+local time = redis.call('TIME')
+local now_us = time[1] * 1000000 + time[2]
+local now_ms = math.floor(now_us / 1000)
+local GROUP = 'holdfast:shared'
+
+-- Ends what has expired; afterwards word, group and details agree.
+local function drop_ended()
+  if redis.call('GET', word) ~= GROUP then
+    if redis.call('EXISTS', group) == 1 then redis.call('DEL', group, details) end
+    return
+  end
+  for _, id in ipairs(redis.call('ZRANGEBYSCORE', group, '-inf', now_ms)) do
+    redis.call('HDEL', details, id)
+  end
+  redis.call('ZREMRANGEBYSCORE', group, '-inf', now_ms)
+  if redis.call('ZCARD', group) == 0 then redis.call('DEL', word, details) end
+end
+
+-- The word of a group lives as long as its longest member.
+local function keep_group()
+  local last = redis.call('ZREVRANGE', group, 0, 0, 'WITHSCORES')
+  local left = math.max(last[2] - now_ms, 1)
+  redis.call('SET', word, GROUP, 'PX', left)
+  redis.call('PEXPIRE', group, left + 60000)
+  redis.call('PEXPIRE', details, left + 60000)
+end
+
+local function set_word(id, label, mode, ttl)
+  if mode == 'x' then
+    redis.call('SET', word, id .. ' ' .. label, 'PX', ttl)
+  else
+    redis.call('ZADD', group, now_ms + ttl, id)
+    redis.call('HSETNX', details, id, string.format('0 %.0f ', now_us) .. label)
+    keep_group()
+  end
+end
+
+local function note_token(id, token)
+  local since, label = string.match(redis.call('HGET', details, id), '^%d+ (%d+) (.*)$')
+  redis.call('HSET', details, id, token .. ' ' .. since .. ' ' .. label)
+end
+
+local function is_mine(id, mode)
+  if mode == 's' then return redis.call('HEXISTS', details, id) == 1 end
+  local value = redis.call('GET', word)
+  return value and string.sub(value, 1, 33) == id .. ' '
+end
+
+local function free_word(id)
+  local value = redis.call('GET', word)
+  if value and string.sub(value, 1, 33) == id .. ' ' then
+    redis.call('DEL', word)
+    return 1
+  end
+  if redis.call('HEXISTS', details, id) == 0 then return 0 end
+  redis.call('ZREM', group, id)
+  redis.call('HDEL', details, id)
+  if redis.call('ZCARD', group) == 0 then redis.call('DEL', word, details) else keep_group() end
+  return 1
+end
+
+local function admits(mode)
+  local value = redis.call('GET', word)
+  return not value or (mode == 's' and value == GROUP)
+end
+
+-- Keeps the word, for a moment, for those who wait at the head of the line, and tells them; a
+-- waiter whom nobody hears is dead. It is no vote: the waiter asks for that. True if `self` is the
+-- head and could have it.
+local function serve(self)
+  while true do
+    local head = redis.call('ZRANGE', queue, 0, 0)[1]
+    if not head then return false end
+    local id, mode, keep, channel, label = string.match(head, '^(%x+) (%a) 1 (%d+) (%S+) (.*)$')
+    if id and not admits(mode) then return false end
+    redis.call('ZREM', queue, head)
+    if id and id == self then return true end
+    if id then
+      local heard = redis.pcall('PUBLISH', channel, 'grant ' .. id .. ' 1 ' .. keep)
+      if type(heard) == 'number' and heard > 0 then set_word(id, label, mode, tonumber(keep)) end
+    end
+  end
+end
+
+-- The ticket gives the same order at all nodes. It is the client's clock: one that is off by more
+-- than a second counts as having come now.
+local function queue_up(member, ticket)
+  ticket = tonumber(ticket)
+  if math.abs(ticket - now_us) > 1000000 then ticket = now_us end
+  redis.call('ZADD', queue, 'NX', string.format('%.0f', ticket), member)
+  redis.call('PEXPIRE', queue, 3600000)
+end
+)lua";
+
+}  // namespace
+
+// First the way of a lock that nobody else wants.
+const std::string& vote_source() {
+  static const std::string source = kAccept + R"lua(
+local marker = redis.call('GET', KEYS[3])
+if marker ~= ARGV[4] then return {'closed', marker or ''} end
+local id, mode = string.sub(ARGV[1], 1, 32), ARGV[5]
+local last, owner = read_fence()
+if mode == 'x' and redis.call('EXISTS', KEYS[4]) == 0 and
+   redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
+  return accept(last, owner, id, ARGV[3])
+end
+)lua" + kCommon + R"lua(
+local label, ttl, ticket, member =
+  string.sub(ARGV[1], 34), tonumber(ARGV[2]), ARGV[6], id .. ' ' .. ARGV[7]
+drop_ended()
+if is_mine(id, mode) or
+   ((serve(id) or redis.call('EXISTS', queue) == 0) and admits(mode)) then
+  set_word(id, label, mode, ttl)
+  local answer = accept(last, owner, id, ARGV[3])
+  if mode == 's' and answer == 1 then note_token(id, ARGV[3]) end
+  return answer
+end
+if ticket ~= '0' then queue_up(member, ticket) end
+local value = redis.call('GET', word) or ''
+local left = redis.call('PTTL', word)
+local first = redis.call('ZRANGE', group, 0, 0, 'WITHSCORES')[2]
+if value == GROUP and first then left = math.max(first - now_ms, 0) end
+return {'busy', string.format('%.0f', last), value, left,
+  redis.call('ZRANK', queue, member) or redis.call('ZCARD', queue)}
+)lua";
+  return source;
+}
+
+const std::string& fence_source() {
+  static const std::string source = kAccept + kCommon + R"lua(
+local marker = redis.call('GET', KEYS[3])
+if marker ~= ARGV[3] then return {'closed', marker or ''} end
+drop_ended()
+if not is_mine(ARGV[1], ARGV[4]) then return {'gone'} end
+local last, owner = read_fence()
+local answer = accept(last, owner, ARGV[1], ARGV[2])
+if ARGV[4] == 's' and answer == 1 then note_token(ARGV[1], ARGV[2]) end
+return answer
+)lua";
+  return source;
+}
+
+const std::string& renew_source() {
+  static const std::string source = R"lua(
+local id, mode = ARGV[1], ARGV[4]
+if mode == 'x' then
+  local value, fence = redis.call('GET', KEYS[1]), redis.call('GET', KEYS[2])
+  local mine = fence == ARGV[3] .. ' ' .. id
+  if value and string.sub(value, 1, 33) == id .. ' ' and mine then
+    redis.call('PEXPIRE', KEYS[1], ARGV[2])
+    return 1
+  end
+  if value then return 0 end
+  if mine or not fence or tonumber(string.match(fence, '^%d+')) < tonumber(ARGV[3]) then return 2 end
+  return 0
+end
+)lua" + kCommon + R"lua(
+drop_ended()
+local held = redis.call('HGET', details, id)
+if not held or string.match(held, '^%d+') ~= ARGV[3] then return 0 end
+redis.call('ZADD', group, now_ms + ARGV[2], id)
+keep_group()
+return 1
+)lua";
+  return source;
+}
+
+const std::string& release_source() {
+  static const std::string source = R"lua(
+local value = redis.call('GET', KEYS[1])
+if ARGV[2] == '0' and value and string.sub(value, 1, 33) == ARGV[1] .. ' ' and
+   redis.call('EXISTS', KEYS[4]) == 0 then
+  return redis.call('DEL', KEYS[1])
+end
+)lua" + kCommon + R"lua(
+drop_ended()
+local held = free_word(ARGV[1])
+local member = ARGV[1] .. ' ' .. ARGV[3]
+if ARGV[2] == '0' then redis.call('ZREM', queue, member) else queue_up(member, ARGV[2]) end
+serve(nil)
+return held
+)lua";
+  return source;
+}
+
+const std::string& evict_source() {
+  static const std::string source = kAccept + kCommon + R"lua(
+drop_ended()
+local last, owner = read_fence()
+if string.format('%.0f', last) == ARGV[1] and owner ~= '' and free_word(owner) == 1 then
+  serve(nil)
+  return 1
+end
+for _, id in ipairs(redis.call('ZRANGE', group, 0, -1)) do
+  if string.match(redis.call('HGET', details, id) or '', '^%d+') == ARGV[1] then
+    free_word(id)
+    serve(nil)
+    return 1
+  end
+end
+return 0
+)lua";
+  return source;
+}
+
+// A word that is only kept for somebody is not shown: nobody voted for it.
+const std::string& inspect_source() {
+  static const std::string source = kAccept + R"lua(
+local time = redis.call('TIME')
+local now_us = time[1] * 1000000 + time[2]
+local last, owner = read_fence()
+local value = redis.call('GET', KEYS[1])
+if value and string.find(value, '^' .. string.rep('%x', 32) .. ' ') and
+   string.sub(value, 1, 32) ~= owner then
+  value = false
+end
+return {value, redis.call('PTTL', KEYS[1]), string.format('%.0f', last),
+  redis.call('ZRANGEBYSCORE', KEYS[5], math.floor(now_us / 1000) + 1, '+inf', 'WITHSCORES'),
+  redis.call('HGETALL', KEYS[6]), redis.call('ZRANGE', KEYS[4], 0, -1, 'WITHSCORES'),
+  string.format('%.0f', now_us)}
+)lua";
+  return source;
+}
+
+// ---- Markers -----------------------------------------------------------------------------------
+
+namespace {
+
+const std::string kLook = R"lua(
+local time = redis.call('TIME')
+return {redis.call('GET', KEYS[1]) or '',
+  string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))}
+)lua";
+
+}  // namespace
+
+const std::string& look_source() { return kLook; }
+
+const std::string& found_source() {
+  static const std::string source =
+      "redis.call('SET', KEYS[1], 'founding ' .. ARGV[1], 'NX')\n" + kLook;
+  return source;
+}
+
+const std::string& settle_source() {
+  static const std::string source = R"lua(
+local marker = redis.call('GET', KEYS[1])
+if marker and string.find(marker, '^founding ') then redis.call('SET', KEYS[1], ARGV[1]) end
+)lua" + kLook;
+  return source;
+}
+
+const std::string& raise_source() {
+  static const std::string source = R"lua(
+local epoch, longest, nodes =
+  string.match(redis.call('GET', KEYS[1]) or '', '^(%d+) (%d+) (%d+)$')
+if epoch then
+  redis.call('SET', KEYS[1], string.format('%.0f %.0f %s',
+    math.max(tonumber(epoch), tonumber(ARGV[1])), math.max(tonumber(longest), tonumber(ARGV[2])),
+    nodes))
+end
+)lua" + kLook;
+  return source;
+}
+
+const std::string& join_source() {
+  static const std::string source = R"lua(
+if redis.call('EXISTS', KEYS[1]) == 0 then
+  local time = redis.call('TIME')
+  local until_ms = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[2]
+  redis.call('SET', KEYS[1], string.format('joining %s %s %s %.0f',
+    ARGV[1], ARGV[2], ARGV[3], until_ms))
+end
+)lua" + kLook;
+  return source;
+}
+
+const std::string& open_source() {
+  static const std::string source = R"lua(
+if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('SET', KEYS[1], ARGV[2]) end
+)lua" + kLook;
+  return source;
+}
+
+const std::string& adopt_source() {
+  static const std::string source = R"lua(
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+for i = 2, #KEYS do
+  local known = redis.call('GET', KEYS[i])
+  if not known or tonumber(string.match(known, '^%d+')) < tonumber(string.match(ARGV[i], '^%d+')) then
+    redis.call('SET', KEYS[i], ARGV[i])
+  end
+end
+return 1
+)lua";
+  return source;
+}
+
+}  // namespace holdfast::internal::redlock

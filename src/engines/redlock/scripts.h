@@ -1,0 +1,43 @@
+// What a node does, as Lua scripts: each runs atomically at its node. The protocol is told in
+// docs/REDLOCK.md. All take KEYS: word fence marker queue group details.
+//
+//   word     who has this node's vote: "CLAIM LABEL" with a ttl, as other clients' locks do it, or
+//            "holdfast:shared"
+//   fence    "TOKEN CLAIM": the highest token that was accepted here, and for whom. Without a ttl.
+//   marker   see marker.h
+//   queue    who waits here: "CLAIM MODE 1 KEEP_MS CHANNEL LABEL" by ticket
+//   group    shared holders by the time of their end; details: "TOKEN SINCE_US LABEL" by claim
+#pragma once
+
+#include <string>
+
+namespace holdfast::internal::redlock {
+
+// ARGV: "CLAIM LABEL" ttl_ms token marker mode(x|s) ticket "MODE 1 KEEP_MS CHANNEL LABEL"
+// 1: locked and accepted. {low, fence, most}: locked, but the token was not accepted.
+// {busy, fence, word, pttl_ms, rank}.  {closed, marker}.
+const std::string& vote_source();
+// ARGV: claim token marker mode.  As above; {gone} if the word is not the claim's any more.
+const std::string& fence_source();
+// ARGV: claim ttl_ms token mode.  1 held, 2 free, 0 lost.
+const std::string& renew_source();
+// ARGV: claim ticket "MODE 1 KEEP_MS CHANNEL LABEL".  1 if it was the claim's, else 0.
+const std::string& release_source();
+// ARGV: token.  1 or 0.
+const std::string& evict_source();
+// As the inspect script of the engine for one server.
+const std::string& inspect_source();
+
+// The life of a marker. All take KEYS: marker; all return {marker, now_ms} as it is afterwards.
+const std::string& look_source();
+const std::string& found_source();   // ARGV: nodes
+const std::string& settle_source();  // ARGV: marker.  From founding to open
+const std::string& raise_source();   // ARGV: epoch longest_ms.  Both only grow
+const std::string& join_source();    // ARGV: epoch longest_ms nodes.  From blank to joining
+const std::string& open_source();    // ARGV: marker as it must be, marker as it becomes
+
+// Raises fences at a node that is joining.  KEYS: marker fence...  ARGV: marker "TOKEN CLAIM"...
+// 1, or 0 if the marker is another by now.
+const std::string& adopt_source();
+
+}  // namespace holdfast::internal::redlock

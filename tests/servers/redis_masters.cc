@@ -1,0 +1,23 @@
+#include "redis_masters.h"
+
+#include "certificates.h"
+
+namespace holdfast::test {
+
+RedisMasters::RedisMasters(RedisMastersOptions options) : options_(options) {
+  for (int i = 0; i < options_.count; ++i) {
+    servers_.push_back(std::make_unique<RedisServer>(
+        RedisOptions{.tls = options_.tls, .durable = options_.durable}));
+  }
+}
+
+std::string RedisMasters::url() const {
+  std::string hosts;
+  for (const auto& server : servers_) {
+    hosts += (hosts.empty() ? "" : ",") + ("127.0.0.1:" + std::to_string(server->port()));
+  }
+  if (!options_.tls) return "redlock://" + hosts;
+  return "redlocks://" + hosts + "?ca=" + Certificates::shared().ca();
+}
+
+}  // namespace holdfast::test
