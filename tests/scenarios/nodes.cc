@@ -4,12 +4,12 @@ namespace holdfast::scenarios {
 namespace {
 
 template <class Things>
-std::string url_of(const Things& things, const std::string& options) {
+std::string url_of(const Things& things) {
   std::string hosts;
   for (const auto& thing : things) {
     hosts += (hosts.empty() ? "127.0.0.1:" : ",127.0.0.1:") + std::to_string(thing->port());
   }
-  return "redlock://" + hosts + options;
+  return "redlock://" + hosts + "?node_timeout_ms=1000";
 }
 
 }  // namespace
@@ -21,7 +21,15 @@ Nodes::Nodes(int count, test::RedisOptions options) {
   }
 }
 
-std::string Nodes::url(const std::string& options) const { return url_of(servers_, options); }
+std::string Nodes::url() const { return url_of(servers_); }
+
+std::vector<int> Nodes::locked_at(const std::string& name) {
+  std::vector<int> numbers;
+  for (int number = 1; number <= count(); ++number) {
+    if ((*this)[number].command({"EXISTS", name}) == "1") numbers.push_back(number);
+  }
+  return numbers;
+}
 
 void Nodes::jump_clocks(std::initializer_list<int> numbers, std::chrono::microseconds by) {
   for (const int number : numbers) (*this)[number].clock().jump(by);
@@ -33,7 +41,7 @@ View::View(Nodes& nodes) {
   }
 }
 
-std::string View::url(const std::string& options) const { return url_of(ways_, options); }
+std::string View::url() const { return url_of(ways_); }
 
 std::vector<int> View::ports() const {
   std::vector<int> ports;

@@ -23,8 +23,13 @@ class Nodes {
   int count() const { return static_cast<int>(servers_.size()); }
   test::RedisServer& operator[](int number) { return *servers_.at(number - 1); }
 
-  // "redlock://127.0.0.1:P1,…" without anything between.
-  std::string url(const std::string& options = "") const;
+  // "redlock://127.0.0.1:P1,…" without anything between. A node has a second to answer: on a
+  // machine that is busy with other things it may need more than the usual quarter.
+  std::string url() const;
+
+  // The numbers of those at which somebody has the word of lock `name`. A grant is known when a
+  // majority has answered; what the others do comes a moment later.
+  std::vector<int> locked_at(const std::string& name);
 
   void jump_clocks(std::initializer_list<int> numbers, std::chrono::microseconds by);
 
@@ -38,7 +43,7 @@ class View {
   explicit View(Nodes& nodes);
 
   // What that client opens.
-  std::string url(const std::string& options = "") const;
+  std::string url() const;
   std::vector<int> ports() const;
 
   // The node refuses this client at once.

@@ -27,10 +27,17 @@ inline constexpr std::chrono::microseconds kPastTtl = 60s;
 
 inline Client open(const std::string& url) { return Client::open(url).value(); }
 
-// All nodes have been used by somebody for the ttl of `options`: what is new about them is over.
-inline void break_in(Nodes& nodes, const LockOptions& options = kUnrenewed) {
+// The nodes at which somebody has the word are these; waits for it.
+inline void expect_locked_at(Nodes& nodes, const std::vector<int>& numbers) {
+  EXPECT_TRUE(eventually([&] { return nodes.locked_at("x") == numbers; }))
+      << testing::PrintToString(nodes.locked_at("x"));
+}
+
+// All nodes have been used by somebody: what is new about them is over.
+inline void break_in(Nodes& nodes) {
   Client client = open(nodes.url());
-  EXPECT_TRUE(client.mutex("x", options).try_acquire_for(10s));
+  EXPECT_TRUE(client.mutex("x", kUnrenewed).try_acquire_for(10s));
+  expect_locked_at(nodes, {});
 }
 
 // "granted", or "busy: why".
