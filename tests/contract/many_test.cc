@@ -83,7 +83,7 @@ TEST_P(ManyTest, AThousandWaitersOfOneClientAreAllServed) {
   std::atomic<int> served = 0;
   for (int i = 0; i < kWaiters; ++i) {
     mutex.async_acquire().then([&](Result<Lease> lease) {
-      EXPECT_EQ(outcome_of(lease), "granted");
+      EXPECT_EQ(outcome_of(lease), "granted") << (lease ? "" : lease.message());
       ++served;
     });
   }

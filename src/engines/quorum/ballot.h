@@ -24,14 +24,15 @@ struct Ballot {
     silent,       // it was asked and did not answer: the vote may have been given
   };
   Kind kind = Kind::unreachable;
-  bool accepted = false;          // (locked) the token as well
-  std::uint64_t fence = 0;        // (locked, busy) the highest token that the node has accepted
-  std::uint64_t most = 0;         // (locked, not accepted) above this it accepts none; 0: not said
-  BootTime sent_at{};             // (locked) the vote counts from here
-  std::string holder;             // (busy) whose word it is: the same text at every node
-  Busy busy;                      // (busy) the same for people
-  bool foreign = false;           // (busy) held by another kind of client, which tells nobody
-  std::string why;                // (unreachable, silent, closed) for people
+  bool accepted = false;    // (locked) the token as well
+  std::uint64_t fence = 0;  // (locked, busy) the highest token that the node has accepted
+  bool own = false;         // (locked, not accepted) that one was accepted for this very claim
+  std::uint64_t most = 0;   // (locked, not accepted) above this it accepts none; 0: not said
+  BootTime sent_at{};       // (locked) the vote counts from here
+  std::string holder;       // (busy) whose word it is: the same text at every node
+  Busy busy;                // (busy) the same for people
+  bool foreign = false;     // (busy) held by another kind of client, which tells nobody
+  std::string why;          // (unreachable, silent, closed) for people
   Code code = Code::unreachable;  // (unreachable) misconfigured if trying again cannot help
 };
 

@@ -147,10 +147,22 @@ Task<Verdict> Campaign::count(const std::shared_ptr<Poll>& poll, Deadline limit,
     const Woken woken = co_await poll->changed.wait(limit.sooner(until), stop);
     if (woken == Woken::timed_out) {
       if (verdict == Verdict::granted) co_return verdict;
+      // Nodes that answer others are only busy, as we may be ourselves.
+      if (!hurry && !limit.passed(runtime_.now()) && alive(tally)) {
+        patience = runtime_.now() + options_.node_timeout / 4;
+        continue;
+      }
       poll->tally.stop_waiting();
       hurry.reset();
     }
   }
+}
+
+bool Campaign::alive(const Tally& tally) {
+  for (std::size_t node = 0; node < size(); ++node) {
+    if (tally.is_pending(node) && electorate_.voter(node).responsive()) return true;
+  }
+  return false;
 }
 
 Task<void> Campaign::cast(std::shared_ptr<Poll> poll, std::size_t node, Proposal proposal) {

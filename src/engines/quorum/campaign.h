@@ -65,6 +65,8 @@ class Campaign {
 
   void ask_all(const std::shared_ptr<Poll>& poll, std::uint64_t ticket);
   Task<Verdict> count(const std::shared_ptr<Poll>& poll, Deadline limit, std::stop_token stop);
+  // Whether one of those that are waited for is.
+  bool alive(const Tally& tally);
   Task<void> cast(std::shared_ptr<Poll> poll, std::size_t node, Proposal proposal);
   Task<void> cast_fence(std::shared_ptr<Poll> poll, std::size_t node, Proposal proposal);
   Task<void> cast_extra(std::shared_ptr<Stake> stake, Hold hold, std::size_t node);

@@ -20,6 +20,7 @@ void Tally::answer(std::size_t node, std::uint64_t token, const Ballot& ballot) 
     if (!vote.locked) vote.sent_at = ballot.sent_at;
     vote.locked = true;
     vote.most = ballot.most;
+    vote.own = ballot.own || ballot.accepted;
     if (ballot.accepted) {
       vote.accepted = token;
       vote.fence = std::max(vote.fence, token);
@@ -70,11 +71,18 @@ BootTime Tally::counted_from(std::uint64_t token) const {
 std::size_t Tally::accepting(std::uint64_t token) const {
   return static_cast<std::size_t>(
       std::count_if(votes_.begin(), votes_.end(), [token](const Vote& vote) {
-        return vote.locked && token > vote.fence && (vote.most == 0 || token <= vote.most);
+        if (!vote.locked) return false;
+        if (token == vote.fence && vote.own) return true;
+        return token > vote.fence && (vote.most == 0 || token <= vote.most);
       }));
 }
 
 std::uint64_t Tally::next_token(std::uint64_t floor) const {
+  std::uint64_t own = 0;
+  for (const Vote& vote : votes_) {
+    if (vote.locked && vote.own) own = std::max(own, vote.fence);
+  }
+  if (own != 0 && accepting(own) >= majority()) return own;
   std::uint64_t best = std::max(floor, highest_fence() + 1);
   std::size_t most = accepting(best);
   const auto consider = [&](std::uint64_t token) {

@@ -42,12 +42,14 @@ class Tally {
   std::size_t locked() const;
   std::size_t pending() const;
   bool is_locked(std::size_t node) const { return votes_[node].locked; }
+  bool is_pending(std::size_t node) const { return votes_[node].pending; }
 
   // REQUIRES: granted. The moment from which a majority has surely locked it: the majority-th
   // newest of the moments at which the votes were asked for.
   BootTime counted_from(std::uint64_t token) const;
 
-  // The token that most locked nodes would accept: above all that were accepted so far, and at least
+  // What to propose next: a token that the claim has already, if a majority would have it; else the
+  // one that most locked nodes would accept: above all that were accepted so far, and at least
   // `floor`, if that costs no vote.
   std::uint64_t next_token(std::uint64_t floor) const;
   // The highest token that any node has told of.
@@ -60,6 +62,7 @@ class Tally {
     std::uint64_t asked = 0;     // the token of the last question
     std::uint64_t accepted = 0;  // the token that it accepted last
     std::uint64_t fence = 0;
+    bool own = false;  // the fence is the claim's
     std::uint64_t most = 0;
     BootTime sent_at{};  // of the vote that locked it
   };

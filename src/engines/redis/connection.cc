@@ -136,13 +136,33 @@ Task<Result<void>> Connection::log_in(Deadline deadline) {
   co_return Result<void>();
 }
 
-bool Connection::unresponsive(Duration patience) const {
-  const BootTime now = runtime_.now();
-  if (connected()) {
-    return !pending_.empty() && now - std::max(pending_.front().sent_at, last_heard_) > patience;
+bool Connection::overdue(Duration patience) const {
+  return connected() && !pending_.empty() &&
+         runtime_.now() - std::max(pending_.front().sent_at, last_heard_) > patience;
+}
+
+bool Connection::unresponsive(Duration patience) {
+  if (!connected()) {
+    silent_ = false;
+    return !last_opening_ || (opening_ && runtime_.now() - opening_since_ > patience);
   }
-  if (!last_opening_) return true;
-  return opening_ && now - opening_since_ > patience;
+  if (!overdue(patience)) {
+    silent_ = false;
+  } else if (!silent_ && !looking_) {
+    looking_ = true;
+    background_.spawn(look_once_more(patience));
+  }
+  return silent_;
+}
+
+// Its answer may have arrived long ago, and we were too busy to read it: so the sockets are looked
+// at once more.
+Task<void> Connection::look_once_more(Duration patience) {
+  constexpr Duration kMoment = std::chrono::milliseconds(1);
+  static_cast<void>(
+      co_await sleep_until(runtime_, runtime_.now() + kMoment, background_.stop_token()));
+  silent_ = overdue(patience);
+  looking_ = false;
 }
 
 // ---- Calling -----------------------------------------------------------------------------------

@@ -68,8 +68,8 @@ class Connection final : private StreamListener {
   // same connection.
   std::uint64_t generation() const { return generation_; }
   // True if it cannot be opened, or has left a call unanswered for `patience`. False before the
-  // first try: nobody knows yet.
-  bool unresponsive(Duration patience) const;
+  // first try: nobody knows yet; and while it is only we who are slow.
+  bool unresponsive(Duration patience);
   // Where it is, or was last.
   const Endpoint& endpoint() const { return endpoint_; }
   // Closes it: calls under way become unknown, the next one opens it anew.
@@ -99,6 +99,8 @@ class Connection final : private StreamListener {
   void on_reply(Reply reply);
   // After a call timed out: ends a connection that says nothing at all.
   void give_up_if_silent(BootTime sent_at);
+  bool overdue(Duration patience) const;
+  Task<void> look_once_more(Duration patience);
   Failure failed(Code code, const std::string& why) const;
 
   Runtime& runtime_;
@@ -114,6 +116,8 @@ class Connection final : private StreamListener {
   std::uint64_t generation_ = 0;
   BootTime last_heard_{};
   std::optional<BootTime> silent_from_;  // the first call since then that got no answer
+  bool looking_ = false;
+  bool silent_ = false;  // see unresponsive()
   struct Place {
     Pending* pending;  // null where the caller has left
     BootTime sent_at;

@@ -170,10 +170,11 @@ Ballot RedisVoter::ballot_of(const Result<Answer>& answer) {
     ballot.kind = Ballot::Kind::locked;
     ballot.accepted = true;
     ballot.sent_at = answer->sent_at;
-  } else if (word == "low" && reply.items.size() == 3) {
+  } else if (word == "low" && reply.items.size() == 4) {
     ballot.kind = Ballot::Kind::locked;
     ballot.fence = number(1);
     ballot.most = number(2);
+    ballot.own = reply.at(3).as_number() == 1;
     ballot.sent_at = answer->sent_at;
   } else if (word == "busy" && reply.items.size() == 5) {
     ballot.kind = Ballot::Kind::busy;

@@ -9,7 +9,8 @@ namespace {
 
 // accept(): the heart of it. REQUIRES: the word is the claim's. A token is accepted once, for one
 // claim, and only if it is higher than all before. One that is far ahead of the clock is refused,
-// so that a client whose clock is years off cannot use up the numbers.
+// so that a client whose clock is years off cannot use up the numbers. Who has the word
+// already and votes `again`, after a lost answer, is told the token that it has.
 const std::string kAccept = R"lua(
 local function read_fence()
   local text = redis.call('GET', KEYS[2])
@@ -17,15 +18,18 @@ local function read_fence()
   local last, owner = string.match(text, '^(%d+) (%x+)$')
   return tonumber(last), owner
 end
-local function accept(last, owner, id, token)
+local function accept(last, owner, id, token, again)
   token = tonumber(token)
   if token == last and owner == id then return 1 end
+  if again and owner == id then  -- It has one already.
+    return {'low', string.format('%.0f', last), '0', 1}
+  end
   local most = (redis.call('TIME')[1] + 3600) * 1000000
   if token > last and token <= most then
     redis.call('SET', KEYS[2], string.format('%.0f', token) .. ' ' .. id)
     return 1
   end
-  return {'low', string.format('%.0f', last), string.format('%.0f', most)}
+  return {'low', string.format('%.0f', last), string.format('%.0f', most), owner == id and 1 or 0}
 end
 )lua";
 
@@ -136,16 +140,16 @@ local id, mode = string.sub(ARGV[1], 1, 32), ARGV[5]
 local last, owner = read_fence()
 if mode == 'x' and redis.call('EXISTS', KEYS[4]) == 0 and
    redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
-  return accept(last, owner, id, ARGV[3])
+  return accept(last, owner, id, ARGV[3], false)
 end
 )lua" + kCommon + R"lua(
 local label, ttl, ticket, member =
   string.sub(ARGV[1], 34), tonumber(ARGV[2]), ARGV[6], id .. ' ' .. ARGV[7]
 drop_ended()
-if is_mine(id, mode) or
-   ((serve(id) or redis.call('EXISTS', queue) == 0) and admits(mode)) then
+local again = is_mine(id, mode)
+if again or ((serve(id) or redis.call('EXISTS', queue) == 0) and admits(mode)) then
   set_word(id, label, mode, ttl)
-  local answer = accept(last, owner, id, ARGV[3])
+  local answer = accept(last, owner, id, ARGV[3], again)
   if mode == 's' and answer == 1 then note_token(id, ARGV[3]) end
   return answer
 end
@@ -167,7 +171,7 @@ if marker ~= ARGV[3] then return {'closed', marker or ''} end
 drop_ended()
 if not is_mine(ARGV[1], ARGV[4]) then return {'gone'} end
 local last, owner = read_fence()
-local answer = accept(last, owner, ARGV[1], ARGV[2])
+local answer = accept(last, owner, ARGV[1], ARGV[2], false)
 if ARGV[4] == 's' and answer == 1 then note_token(ARGV[1], ARGV[2]) end
 return answer
 )lua";

@@ -14,7 +14,8 @@
 namespace holdfast::internal::redlock {
 
 // ARGV: "CLAIM LABEL" ttl_ms token marker mode(x|s) ticket "MODE 1 KEEP_MS CHANNEL LABEL"
-// 1: locked and accepted. {low, fence, most}: locked, but the token was not accepted.
+// 1: locked and accepted. {low, fence, most, own}: locked, but the token was not accepted; own: 1 if
+// the fence is the claim's own. most: above that none is accepted; 0: not said.
 // {busy, fence, word, pttl_ms, rank}.  {closed, marker}.
 const std::string& vote_source();
 // ARGV: claim token marker mode.  As above; {gone} if the word is not the claim's any more.
