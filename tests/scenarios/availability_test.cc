@@ -55,6 +55,27 @@ TEST_F(AvailabilityTest, TwoOfFiveNodesCrashedAndItStillGrants) {
   EXPECT_LT(medians(newcomer).acquire, 100ms);
 }
 
+// given  two of five nodes have crashed, and A holds the lock
+// when   B, which has time, asks for it
+// then   B is told that it is busy, and waits for its turn if it may
+TEST_F(AvailabilityTest, TwoOfFiveNodesCrashedAndBusyIsStillBusy) {
+  Client a = open(nodes_.url());
+  medians(a, 1);
+  nodes_[2].kill();
+  nodes_[5].kill();
+  Lease of_a = a.mutex("x").try_acquire_for(5s).value();
+  expect_locked_at(nodes_, {1, 3, 4});
+  for (int i = 0; i < 5; ++i) {
+    Client b = open(nodes_.url());
+    EXPECT_EQ(outcome_of(b.mutex("x").try_acquire()), "busy");
+  }
+  Client b = open(nodes_.url());
+  Pending of_b = in_thread([&] { return b.mutex("x").try_acquire_for(20s); });
+  EXPECT_EQ(of_b.wait_for(300ms), std::future_status::timeout);
+  EXPECT_TRUE(of_a.release());
+  EXPECT_EQ(told(of_b.get()), "granted");
+}
+
 // given  two of five nodes hang: they are connected and never answer
 TEST_F(AvailabilityTest, TwoOfFiveNodesHangAndItStillGrants) {
   Client client = open(nodes_.url());

@@ -3,6 +3,8 @@
 namespace holdfast::scenarios {
 namespace {
 
+using test::RedisServer;
+
 template <class Things>
 std::string url_of(const Things& things) {
   std::string hosts;
@@ -26,7 +28,8 @@ std::string Nodes::url() const { return url_of(servers_); }
 std::vector<int> Nodes::locked_at(const std::string& name) {
   std::vector<int> numbers;
   for (int number = 1; number <= count(); ++number) {
-    if ((*this)[number].command({"EXISTS", name}) == "1") numbers.push_back(number);
+    RedisServer& server = (*this)[number];
+    if (server.running() && server.command({"EXISTS", name}) == "1") numbers.push_back(number);
   }
   return numbers;
 }

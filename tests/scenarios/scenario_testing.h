@@ -17,7 +17,10 @@ namespace holdfast::scenarios {
 using namespace std::chrono_literals;  // NOLINT(google-build-using-namespace): test code
 using contract::Dice;
 using contract::eventually;
+using contract::in_thread;
+using contract::outcome_of;
 using contract::pause_for;
+using contract::Pending;
 using test::RedisServer;
 
 // Longer than a test takes, and not renewed: whoever has it believes in it to the end of the test,

@@ -58,6 +58,20 @@ TEST_F(SkewTest, ANodeAnHourAheadAndOneAYearBehindDoNotDisturbTheTokens) {
   take_turns(one, two, 20);
 }
 
+// given  node 4 is a year behind, so that it accepts no token of today; 3 and 5 take 30 ms
+// when   a client asks, and 1, 2 and 4 are locked at once
+// then   it waits for 3 and 5, of which one is needed
+TEST_F(SkewTest, WhereANodeIsAYearBehindSlowerNodesAreWaitedFor) {
+  break_in(nodes_);
+  nodes_.jump_clocks({4}, -kYear);
+  View view(nodes_);
+  Client client = open(view.url());
+  take_turns(client, client, 1);
+  view.slow_down(3, 30ms);
+  view.slow_down(5, 30ms);
+  take_turns(client, client, 5);
+}
+
 // Within the hour that a node tolerates: one that is further behind gives no vote.
 TEST_F(SkewTest, TokensGrowWhileClocksJumpToAndFro) {
   Dice dice;
