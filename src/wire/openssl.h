@@ -25,11 +25,11 @@
   X(SSL_new)                                                                                  \
   X(SSL_free)                                                                                 \
   X(SSL_set_bio)                                                                              \
-  X(SSL_set_connect_state) X(SSL_set1_host) X(SSL_get0_param) X(SSL_ctrl) X(SSL_do_handshake) \
-      X(SSL_read) X(SSL_write) X(SSL_get_error) X(SSL_get_verify_result)                      \
-          X(X509_VERIFY_PARAM_set1_ip_asc) X(X509_verify_cert_error_string) X(BIO_new)        \
-              X(BIO_s_mem) X(BIO_read) X(BIO_write) X(BIO_ctrl_pending) X(ERR_get_error)      \
-                  X(ERR_error_string_n) X(ERR_clear_error)
+  X(SSL_set_connect_state)                                                                    \
+  X(SSL_set1_host) X(SSL_get0_param) X(SSL_ctrl) X(SSL_do_handshake) X(SSL_read) X(SSL_write) \
+      X(SSL_get_error) X(SSL_get_verify_result) X(X509_VERIFY_PARAM_set1_ip_asc)              \
+          X(X509_verify_cert_error_string) X(BIO_new) X(BIO_s_mem) X(BIO_read) X(BIO_write)   \
+              X(BIO_ctrl_pending) X(ERR_get_error) X(ERR_error_string_n) X(ERR_clear_error)
 
 namespace holdfast::internal {
 

@@ -8,11 +8,21 @@
 
 namespace holdfast::internal::quorum {
 
+// A time in which votes may be added up. No two are the same, whoever begins them: the second number
+// is random.
+struct Era {
+  std::uint64_t number = 0;
+  std::uint64_t nonce = 0;
+  friend bool operator==(const Era&, const Era&) = default;
+  friend auto operator<=>(const Era&, const Era&) = default;
+};
+
 // What is proposed to a node.
 struct Proposal {
   std::uint64_t token = 0;
-  std::uint64_t era = 0;     // votes of different eras are never added up
-  std::uint64_t ticket = 0;  // 0: does not wait. Else its place in the line, the same at all nodes
+  Era era;
+  std::uint32_t attempt = 0;  // of this claim. What ends one attempt never ends a later one
+  std::uint64_t ticket = 0;   // 0: does not wait. Else its place in the line, the same at all nodes
 };
 
 struct Ballot {

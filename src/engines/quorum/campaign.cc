@@ -14,7 +14,7 @@ constexpr std::uint32_t bit(std::size_t node) { return std::uint32_t{1} << node;
 // One attempt, shared with those who ask: some of them outlive it.
 struct Campaign::Poll {
   Poll(Runtime& runtime, const Claim& of, std::shared_ptr<Stake> at, std::size_t nodes,
-       std::uint64_t in_era)
+       const Era& in_era)
       : claim(of),
         stake(std::move(at)),
         era(in_era),
@@ -28,7 +28,7 @@ struct Campaign::Poll {
 
   Claim claim;
   std::shared_ptr<Stake> stake;
-  std::uint64_t era;
+  Era era;
   std::uint32_t number;  // of the stake's attempts
   std::uint64_t token = 0;
   Tally tally;
@@ -94,7 +94,8 @@ Task<Campaign::Outcome> Campaign::attempt(const Claim& claim, std::uint64_t tick
 }
 
 void Campaign::ask_all(const std::shared_ptr<Poll>& poll, std::uint64_t ticket) {
-  const Proposal proposal{.token = poll->token, .era = poll->era, .ticket = ticket};
+  const Proposal proposal{
+      .token = poll->token, .era = poll->era, .attempt = poll->number, .ticket = ticket};
   // All are asked before any answer is heard of; who cannot be asked must not end the count early.
   for (std::size_t node = 0; node < size(); ++node) {
     if (electorate_.voter(node).responsive()) poll->tally.ask(node, proposal.token);
@@ -127,7 +128,7 @@ Task<Verdict> Campaign::count(const std::shared_ptr<Poll>& poll, Deadline limit,
       if (++proposals > kMostProposals || limit.passed(runtime_.now())) co_return verdict;
       poll->token = poll->tally.next_token(first_token(poll->claim.name));
       remember_fence(poll->claim.name, poll->token);
-      const Proposal proposal{.token = poll->token, .era = poll->era};
+      const Proposal proposal{.token = poll->token, .era = poll->era, .attempt = poll->number};
       std::vector<std::size_t> locked;
       for (std::size_t node = 0; node < size(); ++node) {
         if (tally.is_locked(node)) locked.push_back(node);
@@ -285,7 +286,8 @@ Task<void> Campaign::give_back(std::shared_ptr<Stake> stake, Claim claim, std::s
     if (stake->attempt != attempt) co_return;  // Asked again since: that is not ours to end.
     if (ready) {
       const std::uint64_t place = stake->wanted ? ticket : 0;
-      const Result<bool> done = co_await voter.release(claim, place, deadline);
+      const Voter::Return how{.ticket = place, .attempt = attempt};
+      const Result<bool> done = co_await voter.release(claim, how, deadline);
       if (stake->attempt != attempt) co_return;
       if (done) {
         stake->words &= ~bit(node);
@@ -349,7 +351,8 @@ Task<void> Campaign::hand_in(std::shared_ptr<Returning> all, std::shared_ptr<Sta
     const Deadline deadline = Deadline::at(runtime_.now() + options_.request_timeout);
     const Result<void> ready = co_await voter.ready(deadline);
     if (ready) {
-      const Result<bool> done = co_await voter.release(all->claim, 0, deadline);
+      const Voter::Return how;
+      const Result<bool> done = co_await voter.release(all->claim, how, deadline);
       answered = done.ok();
       if (done) ++(*done ? all->had : all->had_not);
       if (done && !stake->wanted) {
@@ -377,7 +380,8 @@ Task<void> Campaign::cast_extra(std::shared_ptr<Stake> stake, Hold hold, std::si
   const Deadline deadline = Deadline::at(runtime_.now() + options_.request_timeout);
   const Result<void> ready = co_await voter.ready(deadline);
   if (!ready || !stake->wanted) co_return;
-  const Proposal proposal{.token = hold.token.value(), .era = electorate_.era()};
+  const Proposal proposal{
+      .token = hold.token.value(), .era = electorate_.era(), .attempt = stake->attempt};
   stake->words |= bit(node);
   const Ballot ballot = co_await voter.vote(hold.claim, proposal, deadline);
   if (ballot.kind == Ballot::Kind::locked && !stake->wanted) {

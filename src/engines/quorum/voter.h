@@ -47,10 +47,14 @@ class Voter {
   virtual Task<Ballot> fence(const Claim& claim, const Proposal& proposal, Deadline deadline) = 0;
   // One outcome per hold, in order.
   virtual Task<std::vector<Result<Standing>>> renew(std::vector<Hold> holds, Deadline deadline) = 0;
-  // Gives the word back; true if it was the claim's. With a ticket the claim stays in the line (and
-  // may be the next to be served); without one it leaves the line.
-  virtual Task<Result<bool>> release(const Claim& claim, std::uint64_t ticket,
-                                     Deadline deadline) = 0;
+  // How a claim gives the word back.
+  struct Return {
+    std::uint64_t ticket = 0;  // with one it stays in the line, and may be the next to be served
+    // Votes of later attempts stay: the request may have been on its way for long.
+    std::uint32_t attempt = UINT32_MAX;
+  };
+  // True if the word was the claim's.
+  virtual Task<Result<bool>> release(const Claim& claim, const Return& how, Deadline deadline) = 0;
   // Frees the word if it was locked with this token.
   virtual Task<Result<bool>> evict(const Name& name, Token token, Deadline deadline) = 0;
   // What this node knows of the lock; last_token is the highest that it accepted.
@@ -88,7 +92,7 @@ class Electorate {
   virtual Voter& voter(std::size_t index) = 0;
 
   // The era in which to vote.
-  virtual std::uint64_t era() const { return 0; }
+  virtual Era era() const { return {}; }
   // Why no vote may be counted at all: the same server twice, for instance.
   virtual std::optional<Failure> problem() const { return std::nullopt; }
   // Nodes said that they do not vote. Does what can be done at once; true if asking again may help.

@@ -2,13 +2,16 @@
 // compared with every vote: a node that has lost its data has lost its marker too, so it does not
 // vote until it has rejoined.
 //
-//   blank ──found──► founding ──open──► open
-//     │                                   ▲
-//     └──────join──► joining ──finish─────┘     after silence, with the others' fences
+//   blank ──found──► founding ──────────settle──────────► open
+//     │                                                    ▲
+//     └──────mark──► marked ──join──► joining ────open─────┘
 //
 //   open       "EPOCH LONGEST_MS NODES"
-//   founding   "founding NODES"                      never voted
-//   joining    "joining EPOCH LONGEST_MS NODES UNTIL_MS"   silent until then, by its own clock
+//   founding   "founding NODES"                            has never voted
+//   marked     "marked NONCE NODES"                        has lost its data; nothing is done yet
+//   joining    "joining EPOCH LONGEST_MS NODES UNTIL_MS"   the others know of the epoch, which began
+//                                                          after the mark; silent until then
+// An EPOCH is "NUMBER.NONCE".
 #pragma once
 
 #include <cstdint>
@@ -16,12 +19,14 @@
 #include <string>
 #include <string_view>
 
+#include "engines/quorum/ballot.h"
+
 namespace holdfast::internal::redlock {
 
 struct Marker {
-  enum class State { blank, founding, joining, open };
+  enum class State { blank, founding, marked, joining, open };
   State state = State::blank;
-  std::uint64_t epoch = 0;
+  quorum::Era epoch;
   std::int64_t longest_ms = 0;  // the longest ttl that anybody may use
   std::size_t nodes = 0;        // of the electorate
   std::int64_t until_ms = 0;
@@ -29,9 +34,12 @@ struct Marker {
 
   // Nothing if it is none.
   static std::optional<Marker> parse(std::string_view text);
-  static std::string open_text(std::uint64_t epoch, std::int64_t longest_ms, std::size_t nodes);
+  static std::string open_text(const quorum::Era& epoch, std::int64_t longest_ms,
+                               std::size_t nodes);
 
   bool votes() const { return state == State::open; }
 };
+
+std::string text_of(const quorum::Era& epoch);
 
 }  // namespace holdfast::internal::redlock

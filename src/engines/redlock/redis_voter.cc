@@ -1,6 +1,7 @@
 #include "engines/redlock/redis_voter.h"
 
 #include <algorithm>
+#include <charconv>
 #include <set>
 
 #include "engines/redis/lock_view.h"
@@ -20,6 +21,13 @@ using redis::Reply;
 namespace {
 
 const char* letter_of(Mode mode) { return mode == Mode::exclusive ? "x" : "s"; }
+
+// "3 label" -> "label"
+std::string without_attempt(const std::string& label) {
+  const std::size_t digits = label.find_first_not_of("0123456789");
+  const bool there = digits != 0 && digits != std::string::npos && label[digits] == ' ';
+  return there ? label.substr(digits + 1) : label;
+}
 
 std::string field_of(const std::string& info, const std::string& field) {
   const std::size_t place = info.find("\n" + field + ":");
@@ -113,7 +121,7 @@ std::string RedisVoter::place_of(const Claim& claim) const {
   // Long enough for the waiter to hear of it and to ask.
   const Duration keep = std::min<Duration>(claim.ttl, 2 * node_timeout_);
   return std::string(letter_of(claim.mode)) + " 1 " + std::to_string(milliseconds_of(keep)) + ' ' +
-         node_->channel() + ' ' + claim.label;
+         node_->channel() + " 0 " + claim.label;
 }
 
 Task<Ballot> RedisVoter::vote(const Claim& claim, const Proposal& proposal, Deadline deadline) {
@@ -123,7 +131,7 @@ Task<Ballot> RedisVoter::vote(const Claim& claim, const Proposal& proposal, Dead
     // A node that rejoins is looked at from time to time; see the electorate.
     Ballot closed;
     closed.kind = Ballot::Kind::closed;
-    if (marker_.state == Marker::State::joining) {
+    if (marker_.state == Marker::State::joining || marker_.state == Marker::State::marked) {
       closed.why = display() + ": it has lost its data and does not vote yet";
     }
     co_return closed;
@@ -131,7 +139,7 @@ Task<Ballot> RedisVoter::vote(const Claim& claim, const Proposal& proposal, Dead
   const Keys keys = keys_of(claim.name);
   std::vector<std::string> arguments;
   arguments.reserve(7);
-  arguments.push_back(claim.id.hex() + ' ' + claim.label);
+  arguments.push_back(claim.id.hex() + ' ' + std::to_string(proposal.attempt) + ' ' + claim.label);
   arguments.push_back(std::to_string(ttl_ms));
   arguments.push_back(std::to_string(proposal.token));
   arguments.push_back(marker_.text);
@@ -184,7 +192,7 @@ Ballot RedisVoter::ballot_of(const Result<Answer>& answer) {
     const bool group = ballot.holder.starts_with(redis::kGroupWord);
     ballot.foreign = !owner && !group;
     ballot.busy.token = ballot.foreign ? 0 : ballot.fence;
-    ballot.busy.holder = owner    ? owner->label
+    ballot.busy.holder = owner    ? without_attempt(owner->label)
                          : !group ? redis::kForeignLabel
                                   : ballot.holder.substr(redis::kGroupWord.size());
     if (reply.at(3).as_number() >= 0) {
@@ -252,13 +260,13 @@ Task<std::vector<Result<Standing>>> RedisVoter::renew(std::vector<Hold> holds, D
   co_return outcomes;
 }
 
-Task<Result<bool>> RedisVoter::release(const Claim& claim, std::uint64_t ticket,
-                                       Deadline deadline) {
+Task<Result<bool>> RedisVoter::release(const Claim& claim, const Return& how, Deadline deadline) {
   const Keys keys = keys_of(claim.name);
   std::vector<std::string> arguments;
   arguments.push_back(claim.id.hex());
-  arguments.push_back(std::to_string(ticket));
+  arguments.push_back(std::to_string(how.ticket));
   arguments.push_back(place_of(claim));
+  arguments.push_back(std::to_string(how.attempt));
   const Result<Answer> answer =
       co_await ask(scripts_.release, keys, std::move(arguments), deadline);
   if (!answer) co_return answer.failure();
@@ -278,7 +286,12 @@ Task<Result<LockInfo>> RedisVoter::inspect(const Name& name, Deadline deadline) 
   const Keys keys = keys_of(name);
   const Result<Answer> answer = co_await ask(scripts_.inspect, keys, {}, deadline);
   if (!answer) co_return answer.failure();
-  co_return redis::lock_info(name, answer->reply);
+  LockInfo info = redis::lock_info(name, answer->reply);
+  for (HolderInfo& holder : info.holders) {
+    if (holder.id != ClaimId()) holder.label = without_attempt(holder.label);
+  }
+  for (WaiterInfo& waiter : info.waiters) waiter.label = without_attempt(waiter.label);
+  co_return info;
 }
 
 Task<Result<std::vector<Name>>> RedisVoter::names(const std::string& prefix, Deadline deadline) {
@@ -368,9 +381,10 @@ Task<Result<RedisVoter::Fences>> RedisVoter::fences(Deadline deadline) {
         co_await node_->connection().call_all(std::move(commands), deadline);
     for (std::size_t i = 0; i < keys.size(); ++i) {
       if (!values[i]) co_return Failure(Code::unreachable, values[i].message());
-      if (values[i]->reply.kind == Reply::Kind::bulk) {
-        all.emplace_back(keys[i], values[i]->reply.text);
-      }
+      const std::string& fence = values[i]->reply.text;
+      std::uint64_t token = 0;
+      const auto parsed = std::from_chars(fence.data(), fence.data() + fence.size(), token);
+      if (parsed.ec == std::errc()) all.emplace_back(keys[i], token);
     }
   } while (cursor != "0");
   co_return all;
@@ -383,7 +397,7 @@ Task<Result<void>> RedisVoter::adopt(Fences fences, Deadline deadline) {
     std::vector<std::string> arguments{marker_.text};
     for (std::size_t i = begin; i < std::min(begin + kPart, fences.size()); ++i) {
       names.push_back(fences[i].first);
-      arguments.push_back(fences[i].second);
+      arguments.push_back(std::to_string(fences[i].second));
     }
     const Keys keys = Keys::of(std::move(names));
     const Result<Answer> answer =

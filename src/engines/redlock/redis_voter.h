@@ -25,6 +25,7 @@ struct Scripts {
   redis::Script found{found_source(), {}};
   redis::Script settle{settle_source(), {}};
   redis::Script raise{raise_source(), {}};
+  redis::Script mark{mark_source(), {}};
   redis::Script join{join_source(), {}};
   redis::Script open{open_source(), {}};
   redis::Script adopt{adopt_source(), {}};
@@ -55,7 +56,7 @@ class RedisVoter final : public quorum::Voter {
                              Deadline deadline) override;
   Task<std::vector<Result<quorum::Standing>>> renew(std::vector<Hold> holds,
                                                     Deadline deadline) override;
-  Task<Result<bool>> release(const Claim& claim, std::uint64_t ticket, Deadline deadline) override;
+  Task<Result<bool>> release(const Claim& claim, const Return& how, Deadline deadline) override;
   Task<Result<bool>> evict(const Name& name, Token token, Deadline deadline) override;
   Task<Result<LockInfo>> inspect(const Name& name, Deadline deadline) override;
   Task<Result<std::vector<Name>>> names(const std::string& prefix, Deadline deadline) override;
@@ -79,8 +80,8 @@ class RedisVoter final : public quorum::Voter {
   Task<Result<void>> tend(redis::Script& script, std::vector<std::string> arguments,
                           Deadline deadline);
 
-  // All fences at this node: key and "TOKEN CLAIM".
-  using Fences = std::vector<std::pair<std::string, std::string>>;
+  // The highest token accepted at this node, by the key of its fence.
+  using Fences = std::vector<std::pair<std::string, std::uint64_t>>;
   Task<Result<Fences>> fences(Deadline deadline);
   // Raises fences, if the marker is still as last seen.
   Task<Result<void>> adopt(Fences fences, Deadline deadline);

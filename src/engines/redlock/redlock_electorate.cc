@@ -82,11 +82,12 @@ void RedlockElectorate::on_identity() {
 
 // ---- Looking after them ------------------------------------------------------------------------
 
-std::uint64_t RedlockElectorate::next_epoch() const {
-  // From the clock, so that it is new even where nobody remembers the last one.
+quorum::Era RedlockElectorate::new_epoch() {
+  // Later than any that is known; and nobody else's, even if another client does the same now.
   const auto since_epoch = runtime_.wall().time_since_epoch();
   const auto now_ms = std::chrono::duration_cast<std::chrono::milliseconds>(since_epoch).count();
-  return std::max(era_ + 1, static_cast<std::uint64_t>(std::max<std::int64_t>(now_ms, 1)));
+  const auto now = static_cast<std::uint64_t>(std::max<std::int64_t>(now_ms, 1));
+  return quorum::Era{std::max(era_.number + 1, now), runtime_.random() >> 11};
 }
 
 std::vector<std::size_t> RedlockElectorate::in_state(const std::vector<std::size_t>& nodes,
@@ -189,7 +190,8 @@ Task<Result<bool>> RedlockElectorate::do_open(Duration ttl, Deadline deadline) {
     era_ = std::max(era_, marker.epoch);
   }
   const std::size_t majority = quorum::majority_of(size());
-  if (in_state(seen, State::open).empty() && in_state(seen, State::joining).empty()) {
+  if (in_state(seen, State::open).empty() && in_state(seen, State::joining).empty() &&
+      in_state(seen, State::marked).empty()) {
     if (seen.size() < majority) co_return false;
     co_await found(seen, std::max(kUsualLongestMs, ttl_ms), deadline);
     co_return true;
@@ -201,7 +203,11 @@ Task<Result<bool>> RedlockElectorate::do_open(Duration ttl, Deadline deadline) {
   }
   std::vector<std::size_t> open = in_state(seen, State::open);
   const std::vector<std::size_t> blank = in_state(seen, State::blank);
-  for (const std::size_t node : blank) {
+  if (!blank.empty() && open.size() >= majority_of_others(size())) {
+    std::vector<std::string> as{std::to_string(runtime_.random() >> 11), std::to_string(size())};
+    co_await tend_all(blank, scripts_.mark, std::move(as), deadline);
+  }
+  for (const std::size_t node : in_state(seen, State::marked)) {
     if (open.size() >= majority_of_others(size())) co_await join(node, open, deadline);
   }
   for (const std::size_t node : in_state(seen, State::joining)) {
@@ -218,7 +224,8 @@ Task<Result<bool>> RedlockElectorate::do_open(Duration ttl, Deadline deadline) {
     if (marker.epoch < era_ || marker.longest_ms < longest) behind.push_back(node);
   }
   if (!behind.empty()) {
-    std::vector<std::string> to{std::to_string(era_), std::to_string(longest)};
+    std::vector<std::string> to{std::to_string(era_.number), std::to_string(era_.nonce),
+                                std::to_string(longest)};
     co_await tend_all(behind, scripts_.raise, std::move(to), deadline);
   }
   std::size_t voting = 0;
@@ -249,16 +256,17 @@ Task<void> RedlockElectorate::found(std::vector<std::size_t> nodes, std::int64_t
       co_await tend_all(nodes, scripts_.found, std::move(count), deadline);
   std::vector<std::size_t> founding = in_state(told, Marker::State::founding);
   if (founding.size() < quorum::majority_of(size())) co_return;  // Somebody else was faster.
-  std::vector<std::string> as{Marker::open_text(next_epoch(), longest, size())};
+  std::vector<std::string> as{Marker::open_text(new_epoch(), longest, size())};
   co_await tend_all(founding, scripts_.settle, std::move(as), deadline);
   for (const std::size_t node : founding) era_ = std::max(era_, voters_[node]->marker().epoch);
 }
 
 Task<void> RedlockElectorate::join(std::size_t node, std::vector<std::size_t> open,
                                    Deadline deadline) {
-  const std::uint64_t epoch = next_epoch();
-  const std::int64_t longest = longest_ms(open);
-  std::vector<std::string> to{std::to_string(epoch), std::to_string(longest)};
+  const Marker marked = voters_[node]->marker();  // The epoch begins after that.
+  const quorum::Era epoch = new_epoch();
+  std::vector<std::string> to{std::to_string(epoch.number), std::to_string(epoch.nonce),
+                              std::to_string(longest_ms(open))};
   const std::vector<std::size_t> told =
       co_await tend_all(open, scripts_.raise, std::move(to), deadline);
   std::size_t raised = 0;
@@ -268,7 +276,7 @@ Task<void> RedlockElectorate::join(std::size_t node, std::vector<std::size_t> op
     era_ = std::max(era_, marker.epoch);
   }
   if (raised < majority_of_others(size())) co_return;
-  std::vector<std::string> as{std::to_string(epoch), std::to_string(longest_ms(told)),
+  std::vector<std::string> as{marked.text, text_of(epoch), std::to_string(longest_ms(told)),
                               std::to_string(size())};
   std::vector<std::size_t> alone{node};
   co_await tend_all(std::move(alone), scripts_.join, std::move(as), deadline);
@@ -281,19 +289,23 @@ Task<void> RedlockElectorate::finish(std::size_t node, std::vector<std::size_t> 
                                      Deadline deadline) {
   RedisVoter& joining = *voters_[node];
   const Marker marker = joining.marker();
-  std::map<std::string, std::string> highest;
-  const auto token_of = [](const std::string& fence) { return std::stoull(fence); };
+  std::map<std::string, std::uint64_t> highest;
   std::size_t asked = 0;
   for (const std::size_t other : open) {
     // One that has not heard of the epoch may still take part in what was before it.
     if (voters_[other]->marker().epoch < marker.epoch) continue;
     const Result<RedisVoter::Fences> fences = co_await voters_[other]->fences(deadline);
     if (!fences) continue;
+    // It must not have lost its data before we had read all of it.
+    std::vector<std::string> nothing;
+    const Result<void> looked =
+        co_await voters_[other]->tend(scripts_.look, std::move(nothing), deadline);
+    const Marker& seen = voters_[other]->marker();
+    if (!looked || !seen.votes() || seen.epoch < marker.epoch) continue;
     ++asked;
-    for (const auto& [key, fence] : *fences) {
-      if (fence.empty() || fence.front() < '0' || fence.front() > '9') continue;
-      std::string& known = highest[key];
-      if (known.empty() || token_of(known) < token_of(fence)) known = fence;
+    for (const auto& [key, token] : *fences) {
+      std::uint64_t& known = highest[key];
+      known = std::max(known, token);
     }
   }
   if (asked < majority_of_others(size())) co_return;

@@ -3,12 +3,15 @@
 //
 // A node that restarts empty has forgotten whom it voted for and which tokens it accepted. If it
 // voted on at once, two claims could have a majority, or one token two owners. So
-//   1. it does not vote: its marker is gone, and every vote compares the marker;
-//   2. a new epoch is written to a majority of the *other* nodes: votes that are still under way
-//      from before, and that the empty node may have been part of, then count nowhere;
+//   1. it does not vote: its marker is gone, and every vote compares the marker. It is marked anew, so
+//      that all that follows is known to have come after the loss;
+//   2. a new epoch, which nobody ever used, is written to a majority of the *other* nodes: votes that
+//      are still under way from before, and that the empty node may have been part of, then count
+//      nowhere;
 //   3. it stays silent for the longest ttl that anybody uses, so what it had voted for has ended;
-//   4. it takes over the highest fences of a majority of the others, and then votes again.
-// Any client does the next step that is due; a step that is done twice does no harm.
+//   4. it takes over the highest tokens of a majority of the others, and then votes again.
+// Any client does the next step that is due; a step that is done twice does no harm. The order of
+// these steps is what tests/model checks.
 #pragma once
 
 #include <memory>
@@ -29,7 +32,7 @@ class RedlockElectorate final : public quorum::Electorate {
   const Guarantees& guarantees() const override { return guarantees_; }
   std::size_t size() const override { return voters_.size(); }
   quorum::Voter& voter(std::size_t index) override { return *voters_[index]; }
-  std::uint64_t era() const override { return era_; }
+  quorum::Era era() const override { return era_; }
   std::optional<Failure> problem() const override { return problem_; }
   Task<Result<bool>> open(Duration ttl, Deadline deadline) override;
   void look_after() override;
@@ -50,7 +53,7 @@ class RedlockElectorate final : public quorum::Electorate {
   Task<void> found(std::vector<std::size_t> nodes, std::int64_t longest_ms, Deadline deadline);
   Task<void> join(std::size_t node, std::vector<std::size_t> open, Deadline deadline);
   Task<void> finish(std::size_t node, std::vector<std::size_t> open, Deadline deadline);
-  std::uint64_t next_epoch() const;
+  quorum::Era new_epoch();
   // Nodes whose last seen marker is in this state.
   std::vector<std::size_t> in_state(const std::vector<std::size_t>& nodes,
                                     Marker::State state) const;
@@ -62,7 +65,7 @@ class RedlockElectorate final : public quorum::Electorate {
   Guarantees guarantees_;
   Scripts scripts_;
   std::vector<std::unique_ptr<RedisVoter>> voters_;
-  std::uint64_t era_ = 0;
+  quorum::Era era_;
   std::optional<Failure> problem_;
   bool warned_ = false;
   bool opening_ = false;

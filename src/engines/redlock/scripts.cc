@@ -62,12 +62,29 @@ local function keep_group()
   redis.call('PEXPIRE', details, left + 60000)
 end
 
-local function set_word(id, label, mode, ttl)
+-- A label begins with the number of the attempt.
+local function attempt_of(id)
+  local value = redis.call('GET', word) or ''
+  if value == GROUP then
+    return tonumber(string.match(redis.call('HGET', details, id) or '', '^%d+ %d+ (%d+) ') or 0)
+  end
+  return tonumber(string.match(value, '^%x+ (%d+) ') or 0)
+end
+
+-- An older vote of the same claim, late, does not make a newer one its own.
+local function set_word(id, label, mode, ttl, again)
+  if again then
+    local attempt, rest = string.match(label, '^(%d+) (.*)$')
+    label = math.max(tonumber(attempt), attempt_of(id)) .. ' ' .. rest
+  end
   if mode == 'x' then
     redis.call('SET', word, id .. ' ' .. label, 'PX', ttl)
   else
+    local token, since =
+      string.match(redis.call('HGET', details, id) or '', '^(%d+) (%d+) ')
     redis.call('ZADD', group, now_ms + ttl, id)
-    redis.call('HSETNX', details, id, string.format('0 %.0f ', now_us) .. label)
+    redis.call('HSET', details, id,
+      (token or '0') .. ' ' .. (since or string.format('%.0f', now_us)) .. ' ' .. label)
     keep_group()
   end
 end
@@ -83,7 +100,8 @@ local function is_mine(id, mode)
   return value and string.sub(value, 1, 33) == id .. ' '
 end
 
-local function free_word(id)
+local function free_word(id, attempt)
+  if attempt_of(id) > attempt then return 0 end
   local value = redis.call('GET', word)
   if value and string.sub(value, 1, 33) == id .. ' ' then
     redis.call('DEL', word)
@@ -114,7 +132,7 @@ local function serve(self)
     if id and id == self then return true end
     if id then
       local heard = redis.pcall('PUBLISH', channel, 'grant ' .. id .. ' 1 ' .. keep)
-      if type(heard) == 'number' and heard > 0 then set_word(id, label, mode, tonumber(keep)) end
+      if type(heard) == 'number' and heard > 0 then set_word(id, label, mode, tonumber(keep), false) end
     end
   end
 end
@@ -148,7 +166,7 @@ local label, ttl, ticket, member =
 drop_ended()
 local again = is_mine(id, mode)
 if again or ((serve(id) or redis.call('EXISTS', queue) == 0) and admits(mode)) then
-  set_word(id, label, mode, ttl)
+  set_word(id, label, mode, ttl, again)
   local answer = accept(last, owner, id, ARGV[3], again)
   if mode == 's' and answer == 1 then note_token(id, ARGV[3]) end
   return answer
@@ -207,12 +225,13 @@ const std::string& release_source() {
   static const std::string source = R"lua(
 local value = redis.call('GET', KEYS[1])
 if ARGV[2] == '0' and value and string.sub(value, 1, 33) == ARGV[1] .. ' ' and
+   tonumber(string.match(value, '^%x+ (%d+) ') or 0) <= tonumber(ARGV[4]) and
    redis.call('EXISTS', KEYS[4]) == 0 then
   return redis.call('DEL', KEYS[1])
 end
 )lua" + kCommon + R"lua(
 drop_ended()
-local held = free_word(ARGV[1])
+local held = free_word(ARGV[1], tonumber(ARGV[4]))
 local member = ARGV[1] .. ' ' .. ARGV[3]
 if ARGV[2] == '0' then redis.call('ZREM', queue, member) else queue_up(member, ARGV[2]) end
 serve(nil)
@@ -225,13 +244,13 @@ const std::string& evict_source() {
   static const std::string source = kAccept + kCommon + R"lua(
 drop_ended()
 local last, owner = read_fence()
-if string.format('%.0f', last) == ARGV[1] and owner ~= '' and free_word(owner) == 1 then
+if string.format('%.0f', last) == ARGV[1] and owner ~= '' and free_word(owner, math.huge) == 1 then
   serve(nil)
   return 1
 end
 for _, id in ipairs(redis.call('ZRANGE', group, 0, -1)) do
   if string.match(redis.call('HGET', details, id) or '', '^%d+') == ARGV[1] then
-    free_word(id)
+    free_word(id, math.huge)
     serve(nil)
     return 1
   end
@@ -288,14 +307,22 @@ if marker and string.find(marker, '^founding ') then redis.call('SET', KEYS[1], 
   return source;
 }
 
+const std::string& mark_source() {
+  static const std::string source =
+      "redis.call('SET', KEYS[1], 'marked ' .. ARGV[1] .. ' ' .. ARGV[2], 'NX')\n" + kLook;
+  return source;
+}
+
 const std::string& raise_source() {
   static const std::string source = R"lua(
-local epoch, longest, nodes =
-  string.match(redis.call('GET', KEYS[1]) or '', '^(%d+) (%d+) (%d+)$')
-if epoch then
-  redis.call('SET', KEYS[1], string.format('%.0f %.0f %s',
-    math.max(tonumber(epoch), tonumber(ARGV[1])), math.max(tonumber(longest), tonumber(ARGV[2])),
-    nodes))
+local number, nonce, longest, nodes =
+  string.match(redis.call('GET', KEYS[1]) or '', '^(%d+)%.(%d+) (%d+) (%d+)$')
+if number then
+  local n, m = tonumber(number), tonumber(nonce)
+  local new_n, new_m = tonumber(ARGV[1]), tonumber(ARGV[2])
+  if new_n > n or (new_n == n and new_m > m) then number, nonce = ARGV[1], ARGV[2] end
+  redis.call('SET', KEYS[1], string.format('%s.%s %.0f %s', number, nonce,
+    math.max(tonumber(longest), tonumber(ARGV[3])), nodes))
 end
 )lua" + kLook;
   return source;
@@ -303,11 +330,11 @@ end
 
 const std::string& join_source() {
   static const std::string source = R"lua(
-if redis.call('EXISTS', KEYS[1]) == 0 then
+if redis.call('GET', KEYS[1]) == ARGV[1] then
   local time = redis.call('TIME')
-  local until_ms = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[2]
+  local until_ms = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[3]
   redis.call('SET', KEYS[1], string.format('joining %s %s %s %.0f',
-    ARGV[1], ARGV[2], ARGV[3], until_ms))
+    ARGV[2], ARGV[3], ARGV[4], until_ms))
 end
 )lua" + kLook;
   return source;
@@ -325,8 +352,8 @@ const std::string& adopt_source() {
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 for i = 2, #KEYS do
   local known = redis.call('GET', KEYS[i])
-  if not known or tonumber(string.match(known, '^%d+')) < tonumber(string.match(ARGV[i], '^%d+')) then
-    redis.call('SET', KEYS[i], ARGV[i])
+  if not known or tonumber(string.match(known, '^%d+')) < tonumber(ARGV[i]) then
+    redis.call('SET', KEYS[i], ARGV[i] .. ' ' .. string.rep('0', 32))
   end
 end
 return 1

@@ -1,19 +1,20 @@
 // What a node does, as Lua scripts: each runs atomically at its node. The protocol is told in
 // docs/REDLOCK.md. All take KEYS: word fence marker queue group details.
 //
-//   word     who has this node's vote: "CLAIM LABEL" with a ttl, as other clients' locks do it, or
-//            "holdfast:shared"
+//   word     who has this node's vote: "CLAIM ATTEMPT LABEL" with a ttl, where other clients have
+//            theirs, or "holdfast:shared"
 //   fence    "TOKEN CLAIM": the highest token that was accepted here, and for whom. Without a ttl.
 //   marker   see marker.h
-//   queue    who waits here: "CLAIM MODE 1 KEEP_MS CHANNEL LABEL" by ticket
-//   group    shared holders by the time of their end; details: "TOKEN SINCE_US LABEL" by claim
+//   queue    who waits here: "CLAIM MODE 1 KEEP_MS CHANNEL 0 LABEL" by ticket
+//   group    shared holders by the time of their end
+//   details  "TOKEN SINCE_US ATTEMPT LABEL" by claim
 #pragma once
 
 #include <string>
 
 namespace holdfast::internal::redlock {
 
-// ARGV: "CLAIM LABEL" ttl_ms token marker mode(x|s) ticket "MODE 1 KEEP_MS CHANNEL LABEL"
+// ARGV: "CLAIM ATTEMPT LABEL" ttl_ms token marker mode(x|s) ticket "MODE 1 KEEP_MS CHANNEL 0 LABEL"
 // 1: locked and accepted. {low, fence, most, own}: locked, but the token was not accepted; own: 1 if
 // the fence is the claim's own. most: above that none is accepted; 0: not said.
 // {busy, fence, word, pttl_ms, rank}.  {closed, marker}.
@@ -22,7 +23,8 @@ const std::string& vote_source();
 const std::string& fence_source();
 // ARGV: claim ttl_ms token mode.  1 held, 2 free, 0 lost.
 const std::string& renew_source();
-// ARGV: claim ticket "MODE 1 KEEP_MS CHANNEL LABEL".  1 if it was the claim's, else 0.
+// ARGV: claim ticket "MODE 1 KEEP_MS CHANNEL 0 LABEL" attempt.  1 if it was the claim's, and of no
+// later attempt; else 0.
 const std::string& release_source();
 // ARGV: token.  1 or 0.
 const std::string& evict_source();
@@ -33,12 +35,14 @@ const std::string& inspect_source();
 const std::string& look_source();
 const std::string& found_source();   // ARGV: nodes
 const std::string& settle_source();  // ARGV: marker.  From founding to open
-const std::string& raise_source();   // ARGV: epoch longest_ms.  Both only grow
-const std::string& join_source();    // ARGV: epoch longest_ms nodes.  From blank to joining
+const std::string& mark_source();    // ARGV: nonce nodes.  From blank to marked
+const std::string& raise_source();   // ARGV: number nonce longest_ms.  Both only grow
+const std::string& join_source();    // ARGV: marker epoch longest_ms nodes.  From marked to joining
 const std::string& open_source();    // ARGV: marker as it must be, marker as it becomes
 
-// Raises fences at a node that is joining.  KEYS: marker fence...  ARGV: marker "TOKEN CLAIM"...
-// 1, or 0 if the marker is another by now.
+// Raises fences at a node that is joining.  KEYS: marker fence...  ARGV: marker token...
+// 1, or 0 if the marker is another by now. They are nobody's: a claim that was accepted elsewhere was
+// not accepted here.
 const std::string& adopt_source();
 
 }  // namespace holdfast::internal::redlock
