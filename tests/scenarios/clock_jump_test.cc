@@ -61,7 +61,7 @@ TEST_F(ClockJumpTest, TheHolderLearnsOfItsLossWhenItRenews) {
 // Row 5.
 // given  A holds all five nodes
 // when   the clock of node 3 jumps past the ttl, and B asks 3, 4 and 5
-// then   B gets one vote of five: busy
+// then   B gets one vote of five, which is not enough
 TEST_F(ClockJumpTest, OneClockIsNotEnoughWhenTheHolderHasAllNodes) {
   Client a = open(seen_by_a_.url());
   const Lease of_a = a.mutex("x", kUnrenewed).try_acquire().value();
@@ -72,7 +72,7 @@ TEST_F(ClockJumpTest, OneClockIsNotEnoughWhenTheHolderHasAllNodes) {
   Client b = open(seen_by_b_.url());
   const Result<Lease> of_b = b.mutex("x", kUnrenewed).try_acquire();
 
-  EXPECT_EQ(outcome_of(of_b), "busy");
+  EXPECT_FALSE(of_b);
   EXPECT_EQ(judge_.judge(Judge::worker(of_a), Judge::worker(of_b)), kSafe);
 }
 
@@ -86,7 +86,7 @@ TEST_F(ClockJumpTest, TwoClocksAreNotEnoughEither) {
   Client b = open(seen_by_b_.url());
   const Result<Lease> of_b = b.mutex("x", kUnrenewed).try_acquire_for(300ms);
 
-  EXPECT_EQ(outcome_of(of_b), "busy");
+  EXPECT_FALSE(of_b);
   EXPECT_EQ(judge_.judge(Judge::worker(of_a), Judge::worker(of_b)), kSafe);
 }
 
