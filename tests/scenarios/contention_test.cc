@@ -79,13 +79,22 @@ class ContentionTest : public testing::Test {
 // when   they ask at the same moment
 // then   each gets its share, one after the other, with tokens in the order of the grants
 TEST_F(ContentionTest, ThreeClientsAllGetTheirShare) {
+  break_in(nodes_);
   const int total = 300;
   const std::vector<std::string> urls(3, nodes_.url());
   expect_order_and_fair_shares(contend(urls, total), total);
 }
 
 TEST_F(ContentionTest, EightClientsAllGetTheirShare) {
+  break_in(nodes_);
   const int total = 320;
+  const std::vector<std::string> urls(8, nodes_.url());
+  expect_order_and_fair_shares(contend(urls, total), total);
+}
+
+// The same, and the nodes are new: whoever comes first makes them ready for all.
+TEST_F(ContentionTest, EightClientsOfNewNodesAllGetTheirShare) {
+  const int total = 160;
   const std::vector<std::string> urls(8, nodes_.url());
   expect_order_and_fair_shares(contend(urls, total), total);
 }
@@ -94,6 +103,7 @@ TEST_F(ContentionTest, EightClientsAllGetTheirShare) {
 // when   they ask at the same moment, so that each gets the votes of its neighbours and nobody three
 // then   they get through all the same, and each gets its share
 TEST_F(ContentionTest, ClientsWhoseVotesAreSplitByDistanceAllGetTheirShare) {
+  break_in(nodes_);
   View near_1_and_2(nodes_);
   View near_3_and_4(nodes_);
   View near_5(nodes_);
