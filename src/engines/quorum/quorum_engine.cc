@@ -56,9 +56,9 @@ class QuorumEngine final : public Engine {
   Deadline request_deadline(Deadline limit) const {
     return limit.sooner(runtime().now() + options_.request_timeout);
   }
-  // Even who does not wait at all should be answered.
+  // Even who does not wait at all should be answered, also by nodes that are busy.
   Deadline attempt_deadline(const Wait& wait) const {
-    return request_deadline(wait.deadline.later(runtime().now() + options_.node_timeout));
+    return request_deadline(wait.deadline.later(runtime().now() + 4 * options_.node_timeout));
   }
   std::uint64_t now_us() const;
 
@@ -92,7 +92,12 @@ Task<Campaign::Outcome> QuorumEngine::attempt(const Claim& claim, std::uint64_t 
   constexpr int kMostOpenings = 20;  // each brought news: of a new era, or of nodes that vote again
   const Deadline limit = attempt_deadline(wait);
   for (int openings = 0;; ++openings) {
-    Campaign::Outcome outcome = co_await campaign_.attempt(claim, ticket, limit, wait.stop);
+    Campaign::Outcome outcome;
+    if (electorate_->ready_to_vote()) {
+      outcome = co_await campaign_.attempt(claim, ticket, limit, wait.stop);
+    } else {
+      outcome.closed = true;
+    }
     if (const std::optional<Failure> problem = electorate_->problem()) {
       // Votes were counted that must not be.
       if (outcome.grant) static_cast<void>(co_await campaign_.release(claim, limit));
@@ -106,7 +111,11 @@ Task<Campaign::Outcome> QuorumEngine::attempt(const Claim& claim, std::uint64_t 
     }
     const Result<bool> opened = co_await electorate_->open(claim.ttl, limit);
     if (!opened) outcome.failure = opened.failure();
-    if (!opened || !*opened) co_return outcome;
+    if (opened && *opened) continue;
+    if (!outcome.failure && outcome.busy_at == 0) {
+      outcome.failure = Failure(Code::unreachable, "too few nodes vote: " + electorate_->state());
+    }
+    co_return outcome;
   }
 }
 

@@ -79,12 +79,17 @@ Task<Result<std::vector<T>>> ask_all(Runtime& runtime, Electorate& electorate, D
 LockInfo merge(const Name& name, const std::vector<LockInfo>& seen, std::size_t majority) {
   LockInfo merged{.name = name};
   std::map<ClaimId, std::vector<const HolderInfo*>> holders;
-  std::map<ClaimId, const WaiterInfo*> waiters;
+  struct Waiting {
+    const WaiterInfo* longest = nullptr;
+    std::size_t nodes = 0;
+  };
+  std::map<ClaimId, Waiting> waiters;
   for (const LockInfo& info : seen) {
     for (const HolderInfo& holder : info.holders) holders[holder.id].push_back(&holder);
     for (const WaiterInfo& waiter : info.waiters) {
-      const WaiterInfo*& known = waiters[waiter.id];
-      if (!known || known->waited_for < waiter.waited_for) known = &waiter;
+      Waiting& known = waiters[waiter.id];
+      ++known.nodes;
+      if (!known.longest || known.longest->waited_for < waiter.waited_for) known.longest = &waiter;
     }
   }
   for (const auto& [id, at] : holders) {
@@ -113,7 +118,9 @@ LockInfo merge(const Name& name, const std::vector<LockInfo>& seen, std::size_t 
   if (fences.size() >= majority) {
     merged.last_token = std::max(merged.last_token, fences[majority - 1]);
   }
-  for (const auto& [id, waiter] : waiters) merged.waiters.push_back(*waiter);
+  for (const auto& [id, waiting] : waiters) {
+    if (waiting.nodes >= majority) merged.waiters.push_back(*waiting.longest);
+  }
   std::sort(merged.waiters.begin(), merged.waiters.end(),
             [](const WaiterInfo& a, const WaiterInfo& b) { return a.waited_for > b.waited_for; });
   return merged;

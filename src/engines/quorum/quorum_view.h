@@ -7,8 +7,8 @@
 
 namespace holdfast::internal::quorum {
 
-// From what each node knows. A claim holds if a majority has it; what fewer have is on its way in
-// or out, and is not shown. Pure.
+// From what each node knows. A claim holds, or waits, if it does so at a majority; what fewer know of
+// is on its way in or out, and is not shown. Pure.
 LockInfo merge(const Name& name, const std::vector<LockInfo>& seen, std::size_t majority);
 
 Task<Result<LockInfo>> inspect_lock(Runtime& runtime, Electorate& electorate, Name name,

@@ -91,8 +91,12 @@ class Electorate {
   virtual std::size_t size() const = 0;
   virtual Voter& voter(std::size_t index) = 0;
 
+  // False if open() must come first.
+  virtual bool ready_to_vote() const { return true; }
   // The era in which to vote.
   virtual Era era() const { return {}; }
+  // How the nodes are, for people.
+  virtual std::string state() const { return {}; }
   // Why no vote may be counted at all: the same server twice, for instance.
   virtual std::optional<Failure> problem() const { return std::nullopt; }
   // Nodes said that they do not vote. Does what can be done at once; true if asking again may help.

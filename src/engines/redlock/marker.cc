@@ -45,9 +45,12 @@ std::optional<Marker> Marker::parse(std::string_view text) {
   } else {
     const bool joining = take_word(text, "joining ");
     marker.state = joining ? State::joining : State::open;
+    std::uint64_t established = 0;
     sound = take(text, '.', marker.epoch.number) && take(text, ' ', marker.epoch.nonce) &&
-            take(text, ' ', longest) && take(text, joining ? ' ' : '\0', nodes) &&
-            (!joining || take(text, '\0', until));
+            take(text, ' ', longest) && take(text, ' ', nodes);
+    if (sound && joining) sound = take(text, '\0', until);
+    if (sound && !joining) sound = take(text, ' ', established) && take(text, '\0', nonce);
+    marker.established = established == 1;
   }
   if (!sound) return std::nullopt;
   marker.nodes = nodes;
@@ -56,9 +59,10 @@ std::optional<Marker> Marker::parse(std::string_view text) {
   return marker;
 }
 
-std::string Marker::open_text(const quorum::Era& epoch, std::int64_t longest_ms,
-                              std::size_t nodes) {
-  return text_of(epoch) + ' ' + std::to_string(longest_ms) + ' ' + std::to_string(nodes);
+std::string Marker::open_text(const quorum::Era& epoch, std::int64_t longest_ms, std::size_t nodes,
+                              std::uint64_t opening) {
+  return text_of(epoch) + ' ' + std::to_string(longest_ms) + ' ' + std::to_string(nodes) + " 0 " +
+         std::to_string(opening);
 }
 
 std::string text_of(const quorum::Era& epoch) {

@@ -6,12 +6,13 @@
 //     │                                                    ▲
 //     └──────mark──► marked ──join──► joining ────open─────┘
 //
-//   open       "EPOCH LONGEST_MS NODES"
+//   open       "EPOCH LONGEST_MS NODES ESTABLISHED OPENING"
 //   founding   "founding NODES"                            has never voted
 //   marked     "marked NONCE NODES"                        has lost its data; nothing is done yet
 //   joining    "joining EPOCH LONGEST_MS NODES UNTIL_MS"   the others know of the epoch, which began
 //                                                          after the mark; silent until then
-// An EPOCH is "NUMBER.NONCE".
+// An EPOCH is "NUMBER.NONCE". ESTABLISHED is 1 if it is known that a majority has had it at one
+// moment; before that nobody votes in it. OPENING is random: another one after each loss.
 #pragma once
 
 #include <cstdint>
@@ -29,13 +30,14 @@ struct Marker {
   quorum::Era epoch;
   std::int64_t longest_ms = 0;  // the longest ttl that anybody may use
   std::size_t nodes = 0;        // of the electorate
+  bool established = false;
   std::int64_t until_ms = 0;
   std::string text;  // as it stands there
 
   // Nothing if it is none.
   static std::optional<Marker> parse(std::string_view text);
-  static std::string open_text(const quorum::Era& epoch, std::int64_t longest_ms,
-                               std::size_t nodes);
+  static std::string open_text(const quorum::Era& epoch, std::int64_t longest_ms, std::size_t nodes,
+                               std::uint64_t opening);
 
   bool votes() const { return state == State::open; }
 };

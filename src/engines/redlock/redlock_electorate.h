@@ -32,7 +32,9 @@ class RedlockElectorate final : public quorum::Electorate {
   const Guarantees& guarantees() const override { return guarantees_; }
   std::size_t size() const override { return voters_.size(); }
   quorum::Voter& voter(std::size_t index) override { return *voters_[index]; }
+  bool ready_to_vote() const override { return established_; }
   quorum::Era era() const override { return era_; }
+  std::string state() const override;
   std::optional<Failure> problem() const override { return problem_; }
   Task<Result<bool>> open(Duration ttl, Deadline deadline) override;
   void look_after() override;
@@ -48,12 +50,22 @@ class RedlockElectorate final : public quorum::Electorate {
   // Runs a script at each of the nodes, at the same time; gives back those that answered.
   Task<std::vector<std::size_t>> tend_all(std::vector<std::size_t> nodes, redis::Script& script,
                                           std::vector<std::string> arguments, Deadline deadline);
+  bool in_motion() const;
   Task<Result<bool>> do_open(Duration ttl, Deadline deadline);
   Task<void> open_in_background();
   Task<void> found(std::vector<std::size_t> nodes, std::int64_t longest_ms, Deadline deadline);
+  Task<void> settle(std::vector<std::size_t> founding, quorum::Era epoch, std::int64_t longest_ms,
+                    Deadline deadline);
+  Task<void> bring_back(const std::vector<std::size_t>& seen, const std::vector<std::size_t>& blank,
+                        const std::vector<std::size_t>& open, Deadline deadline);
   Task<void> join(std::size_t node, std::vector<std::size_t> open, Deadline deadline);
+  Task<void> establish(std::vector<std::size_t> nodes, Deadline deadline);
+  void hear_of(const Marker& marker);
+  Task<void> raise(std::vector<std::size_t> nodes, std::int64_t longest_ms, Deadline deadline);
   Task<void> finish(std::size_t node, std::vector<std::size_t> open, Deadline deadline);
   quorum::Era new_epoch();
+  std::uint64_t wall_ms() const;
+  std::uint64_t nonce() { return runtime_.random() >> 11; }
   // Nodes whose last seen marker is in this state.
   std::vector<std::size_t> in_state(const std::vector<std::size_t>& nodes,
                                     Marker::State state) const;
@@ -65,8 +77,12 @@ class RedlockElectorate final : public quorum::Electorate {
   Guarantees guarantees_;
   Scripts scripts_;
   std::vector<std::unique_ptr<RedisVoter>> voters_;
+  // The newest epoch that we know of. It is voted in when a majority has had it at one moment: else a
+  // node could vote in an epoch that nobody else knows, lose its data, and come back to it.
   quorum::Era era_;
+  bool established_ = false;
   std::optional<Failure> problem_;
+  std::size_t amnesia_ = 0;  // how many nodes have lost their data, if those are too many
   bool warned_ = false;
   bool opening_ = false;
   Event opened_;

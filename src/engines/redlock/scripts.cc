@@ -8,7 +8,8 @@ namespace {
 // as text they need %.0f.
 
 // accept(): the heart of it. REQUIRES: the word is the claim's. A token is accepted once, for one
-// claim, and only if it is higher than all before. One that is far ahead of the clock is refused,
+// claim, and only if it is higher than all before. One that is far ahead of the clock is refused (not the next, which would block the lock if the clock
+// was set back),
 // so that a client whose clock is years off cannot use up the numbers. Who has the word
 // already and votes `again`, after a lost answer, is told the token that it has.
 const std::string kAccept = R"lua(
@@ -24,7 +25,7 @@ local function accept(last, owner, id, token, again)
   if again and owner == id then  -- It has one already.
     return {'low', string.format('%.0f', last), '0', 1}
   end
-  local most = (redis.call('TIME')[1] + 3600) * 1000000
+  local most = math.max((redis.call('TIME')[1] + 3600) * 1000000, last + 1000)
   if token > last and token <= most then
     redis.call('SET', KEYS[2], string.format('%.0f', token) .. ' ' .. id)
     return 1
@@ -315,14 +316,18 @@ const std::string& mark_source() {
 
 const std::string& raise_source() {
   static const std::string source = R"lua(
-local number, nonce, longest, nodes =
-  string.match(redis.call('GET', KEYS[1]) or '', '^(%d+)%.(%d+) (%d+) (%d+)$')
+local number, nonce, longest, nodes, established, opening =
+  string.match(redis.call('GET', KEYS[1]) or '', '^(%d+)%.(%d+) (%d+) (%d+) (%d) (%d+)$')
 if number then
   local n, m = tonumber(number), tonumber(nonce)
   local new_n, new_m = tonumber(ARGV[1]), tonumber(ARGV[2])
-  if new_n > n or (new_n == n and new_m > m) then number, nonce = ARGV[1], ARGV[2] end
-  redis.call('SET', KEYS[1], string.format('%s.%s %.0f %s', number, nonce,
-    math.max(tonumber(longest), tonumber(ARGV[3])), nodes))
+  if new_n > n or (new_n == n and new_m > m) then
+    number, nonce, established = ARGV[1], ARGV[2], ARGV[4]
+  elseif new_n == n and new_m == m and ARGV[4] == '1' then
+    established = '1'
+  end
+  redis.call('SET', KEYS[1], string.format('%s.%s %.0f %s %s %s', number, nonce,
+    math.max(tonumber(longest), tonumber(ARGV[3])), nodes, established, opening))
 end
 )lua" + kLook;
   return source;

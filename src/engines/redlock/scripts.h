@@ -36,7 +36,7 @@ const std::string& look_source();
 const std::string& found_source();   // ARGV: nodes
 const std::string& settle_source();  // ARGV: marker.  From founding to open
 const std::string& mark_source();    // ARGV: nonce nodes.  From blank to marked
-const std::string& raise_source();   // ARGV: number nonce longest_ms.  Both only grow
+const std::string& raise_source();   // ARGV: number nonce longest_ms established.  All only grow
 const std::string& join_source();    // ARGV: marker epoch longest_ms nodes.  From marked to joining
 const std::string& open_source();    // ARGV: marker as it must be, marker as it becomes
 
