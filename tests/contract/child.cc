@@ -32,7 +32,7 @@ struct Pipe {
 
 }  // namespace
 
-Child::Child(const std::string& url) {
+Child::Child(const std::string& url, std::vector<std::string> environment) {
   const Pipe in;
   const Pipe out;
   posix_spawn_file_actions_t actions;
@@ -42,8 +42,12 @@ Child::Child(const std::string& url) {
   std::string program = HOLDFAST_CONTRACT_CHILD;
   std::string argument = url;
   std::array<char*, 3> arguments{program.data(), argument.data(), nullptr};
+  std::vector<char*> variables;
+  for (std::string& variable : environment) variables.push_back(variable.data());
+  for (char** own = environ; *own != nullptr; ++own) variables.push_back(*own);
+  variables.push_back(nullptr);
   const int error =
-      posix_spawn(&pid_, program.c_str(), &actions, nullptr, arguments.data(), environ);
+      posix_spawn(&pid_, program.c_str(), &actions, nullptr, arguments.data(), variables.data());
   posix_spawn_file_actions_destroy(&actions);
   close(in.read);
   close(out.write);

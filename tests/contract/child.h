@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <string>
+#include <vector>
 
 #include "holdfast/time.h"
 
@@ -13,7 +14,8 @@ namespace holdfast::contract {
 class Child {
  public:
   // Started and connected to the engine when this returns. Throws std::runtime_error if not.
-  explicit Child(const std::string& url);
+  // `environment` ("NAME=value") goes before the test's own.
+  explicit Child(const std::string& url, std::vector<std::string> environment = {});
   // Kills it if it still runs.
   ~Child();
   Child(Child&& other) noexcept;

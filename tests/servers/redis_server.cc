@@ -8,6 +8,9 @@
 namespace holdfast::test {
 
 RedisServer::RedisServer(RedisOptions options) : options_(std::move(options)) {
+  if (options_.movable_clock) {
+    clock_ = std::make_unique<MovableClock>(directory_.path() / "clock");
+  }
   for (int attempt = 1;; ++attempt) {
     choose_ports();
     try {
@@ -52,7 +55,9 @@ std::vector<std::string> RedisServer::command_line() const {
 }
 
 void RedisServer::start() {
-  process_ = std::make_unique<ServerProcess>(command_line(), directory_.path() / "log");
+  process_ =
+      std::make_unique<ServerProcess>(command_line(), directory_.path() / "log",
+                                      clock_ ? clock_->environment() : std::vector<std::string>());
   wait_for("redis-server to answer",
            [this] { return !process_->running() || command({"PING"}) == "PONG"; });
   if (!process_->running()) throw std::runtime_error("redis-server has ended: " + log());

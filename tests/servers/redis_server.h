@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "movable_clock.h"
 #include "redis_connection.h"
 #include "redis_monitor.h"
 #include "server_process.h"
@@ -26,6 +27,7 @@ struct RedisOptions {
   int port = 0;                        // without TLS; 0: a free one
   int tls_port = 0;                    // 0: a free one
   bool durable = false;                // what was answered survives kill() (appendfsync always)
+  bool movable_clock = false;          // see clock()
 };
 
 class RedisServer {
@@ -49,6 +51,9 @@ class RedisServer {
   void restart();  // kills it if it runs; same ports and directory; returns when it answers
   void pause() { process_->pause(); }
   void resume() { process_->resume(); }
+
+  // Its clock, which a restart does not set right. REQUIRES: RedisOptions::movable_clock.
+  MovableClock& clock() { return *clock_; }
 
   // As RedisConnection::command(), on a connection of the test's own (plain TCP, in TLS mode too)
   // that is made anew after an error.
@@ -74,6 +79,7 @@ class RedisServer {
   TempDir directory_;
   int plain_port_ = 0;
   int tls_port_ = 0;
+  std::unique_ptr<MovableClock> clock_;
   std::unique_ptr<ServerProcess> process_;
 
   std::mutex mutex_;  // of all below

@@ -75,7 +75,8 @@ class Launcher {
 };
 
 // In the child of a process with threads: only async-signal-safe calls.
-[[noreturn]] void become(char* const* words, int input, int log, pid_t parent) {
+[[noreturn]] void become(char* const* words, char* const* environment, int input, int log,
+                         pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(96);  // it died before we asked to follow
   setpgid(0, 0);
@@ -85,8 +86,16 @@ class Launcher {
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
-  execv(words[0], words);
+  execve(words[0], words, environment);
   _exit(97);
+}
+
+// As exec() wants them, with a null pointer at the end.
+std::vector<char*> pointers_to(std::vector<std::string>& words) {
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  return pointers;
 }
 
 class Socket {
@@ -131,17 +140,21 @@ int reserve_any_port() {
 
 }  // namespace
 
-ServerProcess::ServerProcess(std::vector<std::string> command, std::filesystem::path log)
+ServerProcess::ServerProcess(std::vector<std::string> command, std::filesystem::path log,
+                             std::vector<std::string> environment)
     : log_(std::move(log)), owner_(getpid()) {
   const Socket input(open("/dev/null", O_RDONLY | O_CLOEXEC));
   const int flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC;
   const Socket output(open(log_.c_str(), flags, 0666));
-  std::vector<char*> words;
-  for (std::string& word : command) words.push_back(word.data());
-  words.push_back(nullptr);
+  const std::vector<char*> words = pointers_to(command);
+  std::vector<char*> variables = pointers_to(environment);
+  variables.pop_back();
+  // The first of a name is the one that counts.
+  for (char** own = environ; *own != nullptr; ++own) variables.push_back(*own);
+  variables.push_back(nullptr);
   pid_ = Launcher::instance().launch([&] {
     const pid_t child = fork();
-    if (child == 0) become(words.data(), input.get(), output.get(), owner_);
+    if (child == 0) become(words.data(), variables.data(), input.get(), output.get(), owner_);
     return child;
   });
   if (pid_ < 0) fail("fork");

@@ -23,7 +23,9 @@ class ServerProcess {
  public:
   // The first word is a path (find_program()). The log receives stdout and stderr, appended to
   // what is there. The server inherits no other descriptor, and a process group of its own.
-  ServerProcess(std::vector<std::string> command, std::filesystem::path log);
+  // `environment` ("NAME=value") goes before the test's own.
+  ServerProcess(std::vector<std::string> command, std::filesystem::path log,
+                std::vector<std::string> environment = {});
   ~ServerProcess();  // in a forked child it does nothing
   ServerProcess(const ServerProcess&) = delete;
   ServerProcess& operator=(const ServerProcess&) = delete;

@@ -1,0 +1,18 @@
+// What a test and the clocks it moves share: the content of the mapped file.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace holdfast::test {
+
+// The environment variable that names the file.
+inline constexpr const char* kClockVariable = "HOLDFAST_TEST_CLOCK";
+
+struct ClockOffsets {
+  std::atomic<std::int64_t> wall_us;
+  std::atomic<std::int64_t> monotonic_us;
+};
+static_assert(std::atomic<std::int64_t>::is_always_lock_free, "shared between processes");
+
+}  // namespace holdfast::test
