@@ -1,5 +1,6 @@
 #include "engines/registry.h"
 
+#include "engines/memcached/memcached_engine.h"
 #include "engines/redis/redis_engine.h"
 #include "engines/sqlite/sqlite_engine.h"
 
@@ -17,6 +18,10 @@ const std::vector<EngineEntry>& built_in_engines() {
        "redis+cluster://h1,h2,h3",
        redis_cluster_guarantees(),
        &open_redis_engine},
+      {{"memcached"},
+       "memcached://127.0.0.1:11211",
+       memcached_guarantees(),
+       &open_memcached_engine},
   };
   return entries;
 }

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include "memcached_server.h"
 #include "redis_cluster.h"
 #include "redis_replication.h"
 #include "redis_server.h"
@@ -29,6 +30,14 @@ class RedisPlace final : public Place {
 
  private:
   test::RedisServer server_;
+};
+
+class MemcachedPlace final : public Place {
+ public:
+  std::string url() const override { return server_.url(); }
+
+ private:
+  test::MemcachedServer server_;
 };
 
 // A set-up that takes long to start is shared by the tests of this process, each of which has a
@@ -93,6 +102,15 @@ const std::vector<EngineUnderTest>& engines_under_test() {
       redis_on<test::RedisWithSentinels>("redis_sentinel_tls", true),
       redis_on<test::RedisCluster>("redis_cluster", false),
       redis_on<test::RedisCluster>("redis_cluster_tls", true),
+      {.name = "memcached",
+       .start = [] { return std::make_unique<MemcachedPlace>(); },
+       .shared_mode = false,
+       .permit_mode = false,
+       .fifo = false,
+       .shows_waiters = false,
+       .notices_death = false,
+       .short_ttl = std::chrono::seconds(2),
+       .sections_per_process = 250},
   };
   return engines;
 }
