@@ -37,7 +37,7 @@ class Dump final : private StreamListener {
     Result<std::unique_ptr<Stream>> stream =
         co_await Stream::connect(runtime, endpoint, nullptr, *this, deadline);
     if (!stream) co_return stream.failure();
-    if (!done_.is_set()) (*stream)->send("lru_crawler metadump all\r\n");
+    if (!done_.is_set()) (*stream)->send("lru_crawler metadump hash\r\n");
     const Woken woken = co_await done_.wait(deadline);
     if (woken != Woken::signalled) co_return Failure(Code::unreachable, "no list of keys in time");
     if (failure_) co_return *failure_;
@@ -98,7 +98,7 @@ Task<Result<std::vector<std::string>>> dump_keys(Runtime& runtime, Endpoint endp
     const Result<bool> whole = co_await dump.run(runtime, endpoint, deadline);
     if (!whole) co_return whole.failure();
     if (*whole) {
-      // The crawler can meet an item twice that moves between its lists.
+      // The table may grow meanwhile, and an item be met twice.
       std::sort(dump.keys.begin(), dump.keys.end());
       dump.keys.erase(std::unique(dump.keys.begin(), dump.keys.end()), dump.keys.end());
       co_return std::move(dump.keys);

@@ -1,5 +1,6 @@
-// The keys of all items of a server (`lru_crawler metadump all`). The server hands the connection to
-// its crawler meanwhile, so it is one of its own, and other calls need not wait.
+// The keys of all items of a server (`lru_crawler metadump hash`; `all` goes along the LRU lists, and
+// misses what moves between them: one dump of four, with 22 items). The server hands the connection
+// to its crawler meanwhile, so it is one of its own, and other calls need not wait.
 #pragma once
 
 #include <functional>
