@@ -38,8 +38,12 @@ std::vector<std::string> MemcachedServer::command_line() const {
   if (geteuid() == 0) {
     // memcached refuses to be root, and the kernel forgets to end it with the test when it changes
     // its user by itself.
-    words = {find_program("setpriv", "util-linux"), "--pdeathsig", "KILL", "--reuid=nobody",
-             "--regid=nogroup", "--clear-groups"};
+    words = {find_program("setpriv", "util-linux"),
+             "--pdeathsig",
+             "KILL",
+             "--reuid=nobody",
+             "--regid=nogroup",
+             "--clear-groups"};
   }
   const auto add = [&](std::initializer_list<std::string> more) {
     words.insert(words.end(), more);

@@ -85,8 +85,8 @@ Task<Result<void>> Connection::greet(Deadline deadline) {
   // What wants a login may close at once after it has said so.
   if (!replies.empty() && replies[0].is_error()) co_return failure_of(replies[0]);
   if (!replies.empty() && !replies[0].is("VERSION")) {
-    co_return failed(Code::misconfigured, "it is not a memcached: it said '" +
-                                              replies[0].text().substr(0, 100) + "'");
+    co_return failed(Code::misconfigured,
+                     "it is not a memcached: it said '" + replies[0].text().substr(0, 100) + "'");
   }
   if (woken != Woken::signalled) co_return failed(Code::unreachable, "no answer in time");
   if (greeting.broken) {

@@ -49,8 +49,7 @@ class Dump final : private StreamListener {
  private:
   void on_bytes(std::string_view bytes) override {
     std::string problem;
-    const bool sound =
-        parser_.feed(bytes, [this](const Reply& reply) { on_line(reply); }, problem);
+    const bool sound = parser_.feed(bytes, [this](const Reply& reply) { on_line(reply); }, problem);
     if (!sound) on_closed(problem);
   }
   void on_closed(const std::string& why) override {
@@ -70,9 +69,9 @@ class Dump final : private StreamListener {
       busy_ = true;
       end(std::nullopt);
     } else {
-      end(Failure(Code::misconfigured,
-                  "it does not list its keys ('" + reply.text().substr(0, 100) +
-                      "'): is its LRU crawler disabled (-o no_lru_crawler)?"));
+      end(Failure(Code::misconfigured, "it does not list its keys ('" +
+                                           reply.text().substr(0, 100) +
+                                           "'): is its LRU crawler disabled (-o no_lru_crawler)?"));
     }
   }
   void end(std::optional<Failure> failure) {

@@ -205,7 +205,8 @@ Task<Result<std::optional<Grant>>> MemcachedEngine::taken(const Claim& claim, co
     co_return grant;
   }
   // This process may end before it would be recorded in the background.
-  const Result<Kept> kept = co_await node_.renew(keys, std::move(word), ttl, taking.stamp, deadline);
+  const Result<Kept> kept =
+      co_await node_.renew(keys, std::move(word), ttl, taking.stamp, deadline);
   if (kept && !kept->held) co_return std::nullopt;
   if (kept) grant.counted_from = kept->sent_at;
   co_return grant;
@@ -502,7 +503,8 @@ Guarantees memcached_guarantees() {
       .permit_mode = false,
       .min_ttl = std::chrono::seconds(2),
       .notes =
-          "A cache: memcached forgets a lock without a word when it is restarted, flushed, or short "
+          "A cache: memcached forgets a lock without a word when it is restarted, flushed, or "
+          "short "
           "of memory, and another client can then take it. Its ttls follow its monotonic clock. "
           "Tokens are seeded by the clients' clocks when the counter was forgotten as well."};
 }
