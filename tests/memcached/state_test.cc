@@ -245,6 +245,32 @@ TEST(MemcachedItems, AServerThatIsOutOfMemorySaysSo) {
   EXPECT_THAT(said, HasSubstr("out of memory"));
 }
 
+// By `ms` a try that finds no memory would delete the holder's word, and so would the renewal of a
+// holder that has lost it.
+TEST(MemcachedItems, WhoFindsNoMemoryDoesNotEndTheHoldOfAnother) {
+  MemcachedServer server({.arguments = {"-m", "2", "-M"}});
+  Client holder = open(server.url());
+  Client other = open(server.url());
+  Result<Lease> lease = holder.mutex("x", kLong).try_acquire();
+  ASSERT_EQ(told(lease), "granted");
+  ASSERT_EQ(visible_token(other, "x"), lease->token().value());
+  const auto fill = [&](std::size_t size) {
+    std::string items;
+    for (int i = 0; i < 60000; ++i) {
+      items += "ms item" + std::to_string(size) + "-" + std::to_string(i) + " " +
+               std::to_string(size) + " q\r\n" + std::string(size, 'v') + "\r\n";
+    }
+    static_cast<void>(server.ask(items + "mn\r\n", "MN\r\n"));
+  };
+  for (const std::size_t size : {50, 90, 120, 160}) fill(size);
+  EXPECT_THAT(told(other.mutex("x", kLong).try_acquire()), HasSubstr("out of memory"));
+  EXPECT_EQ(visible_token(other, "x"), lease->token().value()) << "the try ended the hold";
+  EXPECT_THAT(told(lease->renew()), HasSubstr("out of memory"));
+  EXPECT_EQ(visible_token(other, "x"), lease->token().value()) << "the renewal ended the hold";
+  EXPECT_TRUE(lease->held());
+  EXPECT_EQ(told(lease->release()), "granted");
+}
+
 TEST(MemcachedItems, AForeignItemUnderTheKeyIsAHolderThatWeNeitherReleaseNorList) {
   MemcachedServer server;
   Client client = open(server.url());

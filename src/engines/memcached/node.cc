@@ -12,16 +12,22 @@ namespace {
 // How often to look again at a word that others keep changing.
 constexpr int kMostRounds = 16;
 
-void add_store(std::string& commands, const Keys& keys, const Word& word, const ItemTtl& ttl,
-               const std::string& condition) {
-  const std::string text = word.text();
-  commands.append("ms ").append(keys.word).append(" ").append(std::to_string(text.size()));
-  commands.append(" c F").append(std::to_string(kWordFlags));
-  commands.append(" T").append(std::to_string(ttl.seconds)).append(" ").append(condition);
-  commands.append("\r\n").append(text).append("\r\n");
-}
-
 std::string look_command(const std::string& key) { return "mg " + key + " v t c\r\n"; }
+
+// Stores the word, and looks what stands there then: two replies. Not by `ms`: where memory is short,
+// that one deletes what stands there, be it another's (memcached 1.6.18). With a cas it is a
+// compare, without one an addition.
+void add_store(std::string& commands, const Keys& keys, const Word& word, const ItemTtl& ttl,
+               std::optional<std::uint64_t> cas) {
+  const std::string text = word.text();
+  commands.append(cas ? "cas " : "add ").append(keys.word);
+  commands.append(" ").append(std::to_string(kWordFlags));
+  commands.append(" ").append(std::to_string(ttl.seconds));
+  commands.append(" ").append(std::to_string(text.size()));
+  if (cas) commands.append(" ").append(std::to_string(*cas));
+  commands.append("\r\n").append(text).append("\r\n");
+  commands += look_command(keys.word);
+}
 
 }  // namespace
 
@@ -86,34 +92,29 @@ Result<Sight> Node::sight(const Reply& reply, const Answers& answers) {
 Task<Result<Taking>> Node::take(const Keys& keys, const Word& word, ItemTtl ttl, bool draw,
                                 Deadline deadline, std::stop_token stop) {
   std::string commands;
-  add_store(commands, keys, word, ttl, "ME");
-  commands += look_command(keys.word);
+  add_store(commands, keys, word, ttl, std::nullopt);
   if (draw) commands += draw_command(keys);
   const std::size_t count = draw ? 3 : 2;
   const Result<Answers> answers =
       co_await connection_.call(std::move(commands), count, deadline, std::move(stop));
   if (!answers) co_return answers.failure();
   const Reply& stored = answers->replies[0];
-  Taking taking;
-  taking.sent_at = answers->sent_at;
-  if (stored.is("HD")) {
-    const std::optional<std::uint64_t> cas = stored.flag('c');
-    if (!cas) co_return connection_.failure_of(stored);
-    taking.stamp = Stamp{*cas, answers->generation};
-    if (draw) {
-      const Result<Token> token = drawn(answers->replies[2]);
-      if (token) {
-        taking.token = *token;
-      } else {
-        taking.no_token = token.failure();
-      }
-    }
-    co_return taking;
-  }
-  if (!stored.is("NS")) co_return connection_.failure_of(stored);
+  const bool taken = stored.is("STORED");
+  if (!taken && !stored.is("NOT_STORED")) co_return connection_.failure_of(stored);
   Result<Sight> seen = sight(answers->replies[1], *answers);
   if (!seen) co_return seen.failure();
-  taking.seen = std::move(seen).value();
+  Taking taking{.seen = std::move(seen).value(), .sent_at = answers->sent_at};
+  // (Not ours any more: evicted, or taken away, between the two commands.)
+  if (!taken || !taking.seen.of(word.claim)) co_return taking;
+  taking.stamp = taking.seen.stamp;
+  if (draw) {
+    const Result<Token> token = drawn(answers->replies[2]);
+    if (token) {
+      taking.token = *token;
+    } else {
+      taking.no_token = token.failure();
+    }
+  }
   co_return taking;
 }
 
@@ -141,14 +142,18 @@ Task<Result<Sight>> Node::look_for_token(const Keys& keys, Deadline deadline,
 
 // ---- Changing ----------------------------------------------------------------------------------
 
-Result<Change> Node::change(const Reply& reply, const Answers& answers) {
+Result<Change> Node::change(const ClaimId& claim, const Answers& answers, std::size_t at) {
+  const Reply& reply = answers.replies[at];
   Change change{.sent_at = answers.sent_at};
-  if (reply.is("EX")) return change.verdict = Verdict::changed, change;
-  if (reply.is("NF")) return change.verdict = Verdict::gone, change;
-  const std::optional<std::uint64_t> cas = reply.flag('c');
-  if (!reply.is("HD") || !cas) return connection_.failure_of(reply);
+  if (reply.is("EXISTS")) return change.verdict = Verdict::changed, change;
+  if (reply.is("NOT_FOUND")) return change.verdict = Verdict::gone, change;
+  if (!reply.is("STORED")) return connection_.failure_of(reply);
+  const Result<Sight> seen = sight(answers.replies[at + 1], answers);
+  if (!seen) return seen.failure();
+  // (Evicted, or taken away, between the two commands.)
+  if (!seen->of(claim)) return change.verdict = Verdict::changed, change;
   change.verdict = Verdict::done;
-  change.stamp = {*cas, answers.generation};
+  change.stamp = seen->stamp;
   return change;
 }
 
@@ -156,10 +161,11 @@ Task<Result<Change>> Node::replace(Replacement what, Deadline deadline) {
   // Nothing is awaited between this and the write: it is the same connection.
   if (!fresh(what.stamp)) co_return Change();
   std::string command;
-  add_store(command, *what.keys, *what.word, what.ttl, "C" + std::to_string(what.stamp.cas));
-  const Result<Answers> answers = co_await connection_.call(std::move(command), 1, deadline);
+  const ClaimId claim = what.word->claim;
+  add_store(command, *what.keys, *what.word, what.ttl, what.stamp.cas);
+  const Result<Answers> answers = co_await connection_.call(std::move(command), 2, deadline);
   if (!answers) co_return answers.failure();
-  co_return change(answers->replies[0], *answers);
+  co_return change(claim, *answers, 0);
 }
 
 Task<std::vector<Result<Change>>> Node::replace_all(const std::vector<Replacement>& all,
@@ -170,15 +176,14 @@ Task<std::vector<Result<Change>>> Node::replace_all(const std::vector<Replacemen
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (!fresh(all[i].stamp)) continue;
     sent.push_back(i);
-    add_store(commands, *all[i].keys, *all[i].word, all[i].ttl,
-              "C" + std::to_string(all[i].stamp.cas));
+    add_store(commands, *all[i].keys, *all[i].word, all[i].ttl, all[i].stamp.cas);
   }
   if (sent.empty()) co_return outcomes;
   const Result<Answers> answers =
-      co_await connection_.call(std::move(commands), sent.size(), deadline);
+      co_await connection_.call(std::move(commands), 2 * sent.size(), deadline);
   for (std::size_t i = 0; i < sent.size(); ++i) {
     if (answers) {
-      outcomes[sent[i]] = change(answers->replies[i], *answers);
+      outcomes[sent[i]] = change(all[sent[i]].word->claim, *answers, 2 * i);
     } else {
       outcomes[sent[i]] = answers.failure();
     }

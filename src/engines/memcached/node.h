@@ -3,11 +3,14 @@
 // server is a lock of its own, several are votes. Inside the loop only.
 //
 // How each of them can break, and what keeps it from that:
-//   take     `ms ME` stores only where nothing is. A repetition after a lost reply finds the
-//            claim's own word.
-//   replace  `ms C<cas>` changes only the item that was read: never one that was released (NF) or
-//            that is another's (EX). It creates nothing.
+//   take     `add` stores only where nothing is. A repetition after a lost reply finds the claim's
+//            own word.
+//   replace  `cas` changes only the item that was read: never one that was released, or that is
+//            another's. It creates nothing.
 //   remove   `md C<cas>`, the same.
+//   memory   `ms`, the meta command for add and cas, deletes what stands under the key if there is
+//            no memory for the new item, whatever its conditions: it would end another's hold.
+//            So the old commands store, and an `mg` right behind them tells the cas.
 //   cas      numbers begin at 1 again when the server is restarted, so that the cas of a lost word
 //            can be that of its successor. A Stamp is therefore used on the connection that it came
 //            from, or not at all: Verdict::stale, and nothing was sent.
@@ -46,7 +49,7 @@ struct Taking {
   std::optional<Stamp> stamp;  // of the word, if it was taken
   Token token;                 // drawn after it was taken, if asked for
   std::optional<Failure> no_token;
-  Sight seen;  // what stood there right afterwards, if it was not taken
+  Sight seen;  // what stood there right afterwards
   BootTime sent_at;
 };
 
@@ -127,7 +130,7 @@ class Node {
   std::string draw_command(const Keys& keys) const;
   Result<Token> drawn(const Reply& reply);
   Result<Sight> sight(const Reply& reply, const Answers& answers);
-  Result<Change> change(const Reply& reply, const Answers& answers);
+  Result<Change> change(const ClaimId& claim, const Answers& answers, std::size_t at);
 
   Runtime& runtime_;
   const Settings settings_;

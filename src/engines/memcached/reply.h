@@ -13,8 +13,9 @@ namespace holdfast::internal::memcached {
 // One line, "STATUS rest", and after VA a value.
 //
 //   HD  done                 VA  the value follows       EN  there is no such item
-//   NS  not stored (exists)  EX  another cas by now      NF  there is no such item
-//   MN  nothing was asked    ERROR, CLIENT_ERROR, SERVER_ERROR
+//   MN  nothing was asked    EX  another cas by now      NF  there is no such item
+//   STORED, NOT_STORED, EXISTS, NOT_FOUND: of add and cas
+//   ERROR, CLIENT_ERROR, SERVER_ERROR
 struct Reply {
   std::string status;
   std::string rest;   // flags, or the text of an error
