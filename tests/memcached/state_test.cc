@@ -14,6 +14,7 @@ TEST(MemcachedRestart, ReleaseByAHolderOfBeforeLeavesTheSuccessorAlone) {
   Client after = open(server.url());
   Result<Lease> old = before.mutex("x", {.ttl = 30s, .auto_renew = false}).try_acquire();
   ASSERT_EQ(told(old), "granted");
+  ASSERT_EQ(visible_token(before, "x"), old->token().value());  // It is recorded: a new cas.
   const std::string cas = server.ask("mg x c\r\n");
   server.restart();
   Result<Lease> next = after.mutex("x", {.ttl = 30s, .auto_renew = false}).try_acquire_for(5s);
@@ -213,9 +214,9 @@ TEST(MemcachedItems, AnEvictedLockIsNoticedAtTheNextRenewal) {
 TEST(MemcachedItems, UnderMemoryPressureALossIsNoticed) {
   MemcachedServer server({.arguments = {"-m", "2", "-o", "no_lru_maintainer"}});
   Client client = open(server.url());
-  Result<Lease> lease = client.mutex("x", {.ttl = 3s}).try_acquire();
+  Result<Lease> lease = client.mutex("x", {.ttl = 30s, .auto_renew = false}).try_acquire();
   ASSERT_EQ(told(lease), "granted");
-  pause_for(20ms);
+  ASSERT_EQ(visible_token(client, "x"), lease->token().value());
   const std::string value(100, 'v');
   std::string items;
   for (int i = 0; i < 40000; ++i) {
@@ -223,6 +224,7 @@ TEST(MemcachedItems, UnderMemoryPressureALossIsNoticed) {
   }
   static_cast<void>(server.ask(items + "mn\r\n", "MN\r\n"));
   ASSERT_FALSE(present(server, "x")) << "there was memory enough";
+  EXPECT_EQ(outcome_of(lease->renew()), "not_held");
   EXPECT_TRUE(eventually([&] { return lease->lost().stop_requested(); }));
 }
 

@@ -4,6 +4,7 @@
 
 #include "engines/memcached/holds.h"
 #include "engines/memcached/line.h"
+#include "engines/memcached/persist.h"
 
 namespace holdfast::internal {
 
@@ -15,6 +16,8 @@ using memcached::ItemTtl;
 using memcached::Kept;
 using memcached::Keys;
 using memcached::Lines;
+using memcached::persist;
+using memcached::Repeated;
 using memcached::Replacement;
 using memcached::Sight;
 using memcached::Stamp;
@@ -25,13 +28,6 @@ using memcached::Word;
 constexpr const char* kForeignLabel = "another program (its item stands under the lock's key)";
 
 Failure cancelled() { return Failure(Code::cancelled, "cancelled by the caller"); }
-
-// An outcome, and whether an earlier attempt may have been executed.
-template <class T>
-struct Repeated {
-  T value;
-  bool repeated = false;
-};
 
 class MemcachedEngine final : public Engine {
  public:
@@ -76,11 +72,6 @@ class MemcachedEngine final : public Engine {
     return request_deadline(wait.deadline.later(runtime().now() + kGrace));
   }
 
-  // Does it again while its outcome is unknown. unknown if any attempt was sent and none answered.
-  template <class T, class Attempt>
-  Task<Result<Repeated<T>>> persist(const Attempt& attempt, Deadline deadline,
-                                    std::stop_token stop = {});
-
   Word word_of(const Claim& claim, Token token) const;
   // Takes the lock if it is free, or has its own word again.
   Task<Result<Asked>> ask(const Claim& claim, const Keys& keys, Deadline deadline,
@@ -112,26 +103,6 @@ class MemcachedEngine final : public Engine {
 
 // ---- Asking ------------------------------------------------------------------------------------
 
-template <class T, class Attempt>
-Task<Result<Repeated<T>>> MemcachedEngine::persist(const Attempt& attempt, Deadline deadline,
-                                                   std::stop_token stop) {
-  constexpr Duration kShortest = std::chrono::milliseconds(5);
-  constexpr Duration kLongest = std::chrono::milliseconds(200);
-  bool repeated = false;
-  for (Duration pause = kShortest;; pause = std::min(pause * 2, kLongest)) {
-    Result<T> outcome = co_await attempt();
-    if (outcome) co_return Repeated<T>{std::move(outcome).value(), repeated};
-    const bool unknown = outcome.code() == Code::unknown;
-    repeated |= unknown;
-    const BootTime again = runtime().now() + runtime().jitter(pause, 0.5);
-    if (!unknown || stop.stop_requested() || deadline.passed(again)) {
-      if (!repeated || unknown) co_return outcome.failure();
-      co_return Failure(Code::unknown, outcome.message());
-    }
-    static_cast<void>(co_await sleep_until(runtime(), again, stop));
-  }
-}
-
 Word MemcachedEngine::word_of(const Claim& claim, Token token) const {
   constexpr std::size_t kMostLabel = 512;
   return Word{claim.id, token, runtime().wall().time_since_epoch().count(), claim.name.bytes(),
@@ -152,7 +123,7 @@ MemcachedEngine::Asked MemcachedEngine::busy_of(const Sight& seen) {
 Task<Result<MemcachedEngine::Asked>> MemcachedEngine::ask(const Claim& claim, const Keys& keys,
                                                           Deadline deadline, std::stop_token stop) {
   const auto attempt = [&] { return ask_once(claim, keys, deadline, stop); };
-  Result<Repeated<Asked>> asked = co_await persist<Asked>(attempt, deadline, stop);
+  Result<Repeated<Asked>> asked = co_await persist<Asked>(runtime(), attempt, deadline, stop);
   if (!asked) co_return asked.failure();
   co_return std::move(asked->value);
 }
@@ -390,7 +361,7 @@ Task<void> MemcachedEngine::renew_one(const Hold& hold, Deadline deadline, Resul
     }
     return node_.renew(keys, std::move(word), ttl, stamp, deadline);
   };
-  const Result<Repeated<Kept>> kept = co_await persist<Kept>(attempt, deadline);
+  const Result<Repeated<Kept>> kept = co_await persist<Kept>(runtime(), attempt, deadline);
   if (!kept) {
     outcome = kept.failure();
     co_return;
@@ -413,7 +384,7 @@ Task<Result<bool>> MemcachedEngine::release(const Claim& claim, Deadline deadlin
   holds_.forget(claim.id);
   lines_.end(keys.word, claim.id);
   const auto attempt = [&] { return node_.release(keys, claim.id, stamp, limit); };
-  const Result<Repeated<bool>> ended = co_await persist<bool>(attempt, limit);
+  const Result<Repeated<bool>> ended = co_await persist<bool>(runtime(), attempt, limit);
   if (!ended) co_return ended.failure();
   lines_.wake(keys.word);
   // Nothing there the second time: the first attempt may have ended it.
@@ -481,7 +452,7 @@ Task<Result<void>> MemcachedEngine::evict(const Name& name, Token token, Deadlin
   const Keys keys = keys_of(name);
   const Deadline limit = request_deadline(deadline);
   const auto attempt = [&] { return node_.evict(keys, token, limit); };
-  const Result<Repeated<bool>> ended = co_await persist<bool>(attempt, limit);
+  const Result<Repeated<bool>> ended = co_await persist<bool>(runtime(), attempt, limit);
   if (!ended) co_return ended.failure();
   lines_.wake(keys.word);
   if (ended->value || ended->repeated) co_return Result<void>();
