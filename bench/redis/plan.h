@@ -1,12 +1,11 @@
 // Plan: how much is measured, and where it runs.
 #pragma once
 
-#include <chrono>
 #include <string>
 
-namespace holdfast::bench {
+#include "samples.h"
 
-using Seconds = std::chrono::duration<double>;
+namespace holdfast::bench {
 
 struct Plan {
   bool json = false;

@@ -1,5 +1,6 @@
 #include "engines/registry.h"
 
+#include "engines/memcached/memcached_engine.h"
 #include "engines/redis/redis_engine.h"
 #include "engines/redlock/redlock_engine.h"
 #include "engines/sqlite/sqlite_engine.h"
@@ -22,6 +23,10 @@ const std::vector<EngineEntry>& built_in_engines() {
        "redlock://h1,h2,h3,h4,h5",
        redlock_guarantees(),
        &open_redlock_engine},
+      {{"memcached"},
+       "memcached://127.0.0.1:11211",
+       memcached_guarantees(),
+       &open_memcached_engine},
   };
   return entries;
 }

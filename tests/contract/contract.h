@@ -60,8 +60,9 @@ class ContractTest : public testing::TestWithParam<EngineUnderTest> {
   // How many wait for `name`, as everybody can see.
   static std::size_t waiters(Client& client, const Name& name);
   static std::size_t holders(Client& client, const Name& name);
-  // Waits until `count` claims stand in the queue. Call inside ASSERT_TRUE.
-  static bool queue_reaches(Client& client, const Name& name, std::size_t count);
+  // Waits until `count` claims stand in the queue; where nobody can see that, until they had time
+  // to come. Call inside ASSERT_TRUE.
+  bool queue_reaches(Client& client, const Name& name, std::size_t count) const;
 
   // Nothing is held or waited for: what every test of a failure ends with.
   static void expect_nothing_left(Client& client, const Name& name);

@@ -193,6 +193,7 @@ TEST_P(EngineTest, ABatchOfRenewalsAnswersForEachInOrder) {
 }
 
 TEST_P(EngineTest, ReleaseEndsAWaitAsWellAsAHold) {
+  HOLDFAST_NEEDS(shows_waiters);
   Probe probe(url());
   Probe other(url());
   Lease lease = other.client->mutex("x").acquire().value();

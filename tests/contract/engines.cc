@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include "memcached_server.h"
 #include "redis_cluster.h"
 #include "redis_masters.h"
 #include "redis_replication.h"
@@ -30,6 +31,14 @@ class RedisPlace final : public Place {
 
  private:
   test::RedisServer server_;
+};
+
+class MemcachedPlace final : public Place {
+ public:
+  std::string url() const override { return server_.url(); }
+
+ private:
+  test::MemcachedServer server_;
 };
 
 // A set-up that takes long to start is shared by the tests of this process, each of which has a
@@ -113,6 +122,15 @@ const std::vector<EngineUnderTest>& engines_under_test() {
       redlock_of<3>("redlock_3", false),
       redlock_of<5>("redlock_5", false),
       redlock_of<3>("redlock_3_tls", true),
+      {.name = "memcached",
+       .start = [] { return std::make_unique<MemcachedPlace>(); },
+       .shared_mode = false,
+       .permit_mode = false,
+       .fifo = false,
+       .shows_waiters = false,
+       .notices_death = false,
+       .short_ttl = std::chrono::seconds(2),
+       .sections_per_process = 250},
   };
   return engines;
 }

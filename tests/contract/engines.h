@@ -43,6 +43,9 @@ struct EngineUnderTest {
   bool permit_mode = true;
   bool fifo = true;
   bool increasing_tokens = true;
+  // Everybody can see who waits. Where only a client itself knows, a test gives the waiters a moment
+  // to come instead, and what it says of the queue is skipped.
+  bool shows_waiters = true;
   // The death of a process is noticed at once; else its locks end after their ttl.
   bool notices_death = true;
   // A forked child can open it although its parent has it open.

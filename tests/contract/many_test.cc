@@ -87,7 +87,7 @@ TEST_P(ManyTest, AThousandWaitersOfOneClientAreAllServed) {
       ++served;
     });
   }
-  EXPECT_TRUE(eventually([&] { return waiters(client, "x") == kWaiters; }));
+  EXPECT_TRUE(queue_reaches(client, "x", kWaiters));
   ASSERT_TRUE(first.release());
   EXPECT_TRUE(eventually([&] { return served == kWaiters; })) << served;
   EXPECT_TRUE(eventually([&] { return holders(client, "x") == 0; }));

@@ -86,14 +86,15 @@ TEST(Tally, HalfOfAnEvenNumberIsNoMajority) {
   EXPECT_EQ(verdict_of(4, {accepted(), accepted(), low(200), of(Kind::busy)}), Verdict::low);
 }
 
-TEST(Tally, WhoIsNotWaitedForDoesNotCount) {
+TEST(Tally, WhoIsNotWaitedForCountsWhenItAnswersAllTheSame) {
   Tally tally = tally_of(3, {accepted()});
   EXPECT_EQ(tally.pending(), 2U);
   tally.stop_waiting();
   EXPECT_EQ(tally.pending(), 0U);
   EXPECT_EQ(tally.decide(100), Verdict::lost);
   tally.answer(1, 100, accepted());
-  EXPECT_EQ(tally.decide(100), Verdict::lost) << "an answer that nobody waits for was counted";
+  EXPECT_EQ(tally.decide(100), Verdict::granted);
+  EXPECT_EQ(tally.unanswered(), 1U);
 
   Tally locked = tally_of(3, {low(200), accepted()});
   locked.stop_waiting();

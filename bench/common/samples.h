@@ -2,10 +2,13 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <vector>
 
 namespace holdfast::bench {
+
+using Seconds = std::chrono::duration<double>;
 
 // REQUIRES for both: there is a value.
 inline double quantile(std::vector<double> values, double q) {

@@ -4,7 +4,7 @@
 
 #include <sys/types.h>
 
-#include "plan.h"
+#include "samples.h"
 
 namespace holdfast::bench {
 

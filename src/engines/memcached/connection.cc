@@ -1,0 +1,226 @@
+#include "engines/memcached/connection.h"
+
+#include <algorithm>
+
+namespace holdfast::internal::memcached {
+
+Connection::Connection(Runtime& runtime, const Settings& settings)
+    : runtime_(runtime), settings_(settings), opened_(runtime), background_(runtime) {}
+
+Connection::~Connection() {
+  background_.abandon();
+  for (const Place& place : pending_) {
+    if (place.caller) place.caller->settled = true;  // It must not look for us any more.
+  }
+}
+
+Failure Connection::failed(Code code, const std::string& why) const {
+  return Failure(code, "memcached at " + settings_.endpoint.display() + ": " + why);
+}
+
+// ---- Opening -----------------------------------------------------------------------------------
+
+Task<Result<void>> Connection::open(Deadline deadline, std::stop_token stop) {
+  // In the background: whoever asked first may give up first, and others wait for the same.
+  if (!opening_) {
+    opening_ = true;
+    opened_.reset();
+    background_.spawn(open_in_background());
+  }
+  const Woken woken = co_await opened_.wait(deadline, std::move(stop));
+  if (woken == Woken::timed_out) {
+    const bool known = !last_opening_ && !last_opening_.message().empty();
+    co_return failed(Code::unreachable,
+                     "no connection in time" + (known ? " (" + last_opening_.message() + ")" : ""));
+  }
+  if (woken == Woken::cancelled) co_return Failure(Code::cancelled, "cancelled by the caller");
+  if (connected()) co_return Result<void>();
+  if (!last_opening_) co_return last_opening_.failure();
+  co_return failed(Code::unreachable, why_closed_);
+}
+
+Task<void> Connection::open_in_background() {
+  constexpr Duration kShortest = std::chrono::milliseconds(5);
+  constexpr Duration kLongest = std::chrono::seconds(1);
+  if (runtime_.now() < not_before_) {
+    static_cast<void>(co_await sleep_until(runtime_, not_before_, background_.stop_token()));
+  }
+  last_opening_ = co_await try_to_open();
+  if (last_opening_) {
+    backoff_ = Duration(0);
+  } else {
+    stream_.reset();
+    forget_pending();
+    backoff_ = std::clamp<Duration>(backoff_ * 2, kShortest, kLongest);
+    not_before_ = runtime_.now() + runtime_.jitter(backoff_, 0.5);
+  }
+  opening_ = false;
+  opened_.set();
+}
+
+Task<Result<void>> Connection::try_to_open() {
+  const Deadline deadline = Deadline::at(runtime_.now() + settings_.connect_timeout);
+  parser_ = ReplyParser();
+  closed_ = false;
+  spoke_unasked_ = false;
+  Result<std::unique_ptr<Stream>> stream =
+      co_await Stream::connect(runtime_, settings_.endpoint, nullptr, *this, deadline);
+  if (!stream) co_return failed(stream.code(), stream.message());
+  last_heard_ = runtime_.now();
+  if (closed_) co_return failed(Code::unreachable, why_closed_);
+  stream_ = std::move(stream).value();
+  const Result<void> greeted = co_await greet(deadline);
+  if (!greeted) co_return greeted;
+  if (closed_) co_return failed(Code::unreachable, why_closed_);
+  ready_ = true;
+  co_return Result<void>();
+}
+
+// Is it a memcached, and one that is new enough?
+Task<Result<void>> Connection::greet(Deadline deadline) {
+  Pending greeting(*this, 2);
+  stream_->send("version\r\nmn\r\n");
+  const Woken woken = co_await greeting.done.wait(deadline);
+  const std::vector<Reply>& replies = greeting.answers.replies;
+  // What wants a login may close at once after it has said so.
+  if (!replies.empty() && replies[0].is_error()) co_return failure_of(replies[0]);
+  if (!replies.empty() && !replies[0].is("VERSION")) {
+    co_return failed(Code::misconfigured,
+                     "it is not a memcached: it said '" + replies[0].text().substr(0, 100) + "'");
+  }
+  if (woken != Woken::signalled) co_return failed(Code::unreachable, "no answer in time");
+  if (greeting.broken) {
+    co_return failed(Code::unreachable, why_closed_ + "; does it speak the text protocol?");
+  }
+  version_ = replies[0].rest;
+  if (!replies[1].is("MN")) co_return failure_of(replies[1]);
+  co_return Result<void>();
+}
+
+// ---- Calling -----------------------------------------------------------------------------------
+
+Connection::Pending::Pending(Connection& connection, std::size_t count)
+    : owner(connection),
+      number(connection.first_pending_ + connection.pending_.size()),
+      done(connection.runtime_) {
+  answers.replies.reserve(count);
+  answers.sent_at = connection.runtime_.now();
+  answers.generation = connection.generation_;
+  owner.pending_.push_back({this, count});
+}
+
+Connection::Pending::~Pending() {
+  if (!settled) owner.pending_[number - owner.first_pending_].caller = nullptr;
+}
+
+Task<Result<Answers>> Connection::call(std::string commands, std::size_t count, Deadline deadline,
+                                       std::stop_token stop) {
+  if (!connected()) {
+    const Result<void> opened = co_await open(deadline, stop);
+    if (!opened) co_return opened.failure();
+  }
+  Pending pending(*this, count);
+  stream_->send(commands);
+  const Woken woken = co_await pending.done.wait(deadline, std::move(stop));
+  if (woken == Woken::timed_out && !pending.settled) give_up_if_silent(pending.answers.sent_at);
+  if (!pending.settled) co_return failed(Code::unknown, "no answer in time");
+  if (pending.broken) co_return failed(Code::unknown, why_closed_);
+  co_return std::move(pending.answers);
+}
+
+void Connection::give_up_if_silent(BootTime sent_at) {
+  // A server that was silent for so long is dead or cut off, and nothing else would tell before TCP
+  // does, a quarter of an hour later.
+  constexpr Duration kSilence = std::chrono::seconds(2);
+  const BootTime since = std::max(last_heard_, silent_from_.value_or(sent_at));
+  if (!silent_from_ || *silent_from_ <= last_heard_) silent_from_ = sent_at;
+  if (runtime_.now() - since >= kSilence) drop("no answer any more");
+}
+
+// ---- Hearing -----------------------------------------------------------------------------------
+
+void Connection::on_bytes(std::string_view bytes) {
+  std::string problem;
+  const bool sound =
+      parser_.feed(bytes, [this](Reply reply) { on_reply(std::move(reply)); }, problem);
+  if (!sound) {
+    on_closed("it does not speak memcached's protocol (" + problem + ")");
+  } else if (spoke_unasked_) {
+    // Whatever comes next could be taken for the answer to another question.
+    on_closed("it said something that nobody asked for");
+  }
+}
+
+void Connection::on_reply(Reply reply) {
+  last_heard_ = runtime_.now();
+  if (pending_.empty()) {
+    spoke_unasked_ = true;
+    return;
+  }
+  Place& place = pending_.front();
+  Pending* const caller = place.caller;
+  if (caller) caller->answers.replies.push_back(std::move(reply));
+  if (--place.missing > 0) return;
+  pending_.pop_front();
+  ++first_pending_;
+  if (!caller) return;
+  caller->settled = true;
+  caller->done.set();
+}
+
+void Connection::drop(const std::string& why) {
+  if (stream_) {
+    on_closed(why);
+  } else if (opening_) {
+    closed_ = true;  // What is being opened is not wanted any more.
+    why_closed_ = why;
+  }
+}
+
+void Connection::on_closed(const std::string& why) {
+  why_closed_ = why;
+  closed_ = true;
+  ready_ = false;
+  ++generation_;
+  stream_.reset();
+  forget_pending();
+}
+
+void Connection::forget_pending() {
+  for (const Place& place : std::exchange(pending_, {})) {
+    ++first_pending_;
+    if (!place.caller) continue;
+    place.caller->settled = true;
+    place.caller->broken = true;
+    place.caller->done.set();
+  }
+}
+
+Failure Connection::failure_of(const Reply& reply) {
+  const std::string said = "'" + reply.text().substr(0, 100) + "'";
+  if (reply.is("SERVER_ERROR")) {
+    if (reply.rest.starts_with("out of memory")) {
+      return failed(Code::unreachable, "it is out of memory (" + said + ")");
+    }
+    if (reply.rest.starts_with("object too large")) {
+      return failed(Code::misconfigured, "it takes no items of this size (memcached -I)");
+    }
+    return failed(Code::unreachable, said);
+  }
+  if (reply.rest.starts_with("cannot increment")) {
+    return failed(Code::misconfigured, "the key of the lock's tokens holds something else");
+  }
+  drop("an answer that makes no sense, " + said);
+  if (reply.is("CLIENT_ERROR") && reply.rest.find("auth") != std::string::npos) {
+    return failed(Code::misconfigured,
+                  "it wants a login, which this engine does not have (" + said + ")");
+  }
+  if (reply.is("ERROR")) {
+    return failed(Code::misconfigured,
+                  "it does not know the meta commands; memcached 1.6 or newer is needed" +
+                      (version_.empty() ? "" : ", and this is " + version_));
+  }
+  return failed(Code::unknown, "an answer that makes no sense, " + said);
+}
+
+}  // namespace holdfast::internal::memcached

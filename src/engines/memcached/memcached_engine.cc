@@ -1,0 +1,490 @@
+#include "engines/memcached/memcached_engine.h"
+
+#include <algorithm>
+
+#include "engines/memcached/holds.h"
+#include "engines/memcached/line.h"
+#include "engines/memcached/persist.h"
+
+namespace holdfast::internal {
+
+namespace {
+
+using memcached::Change;
+using memcached::Held;
+using memcached::ItemTtl;
+using memcached::Kept;
+using memcached::Keys;
+using memcached::Lines;
+using memcached::persist;
+using memcached::Repeated;
+using memcached::Replacement;
+using memcached::Sight;
+using memcached::Stamp;
+using memcached::Taking;
+using memcached::Verdict;
+using memcached::Word;
+
+constexpr const char* kForeignLabel = "another program (its item stands under the lock's key)";
+
+Failure cancelled() { return Failure(Code::cancelled, "cancelled by the caller"); }
+
+class MemcachedEngine final : public Engine {
+ public:
+  MemcachedEngine(const memcached::Settings& settings, Runtime& runtime)
+      : Engine(runtime),
+        settings_(settings),
+        node_(runtime, settings),
+        holds_(runtime, node_, settings.request_timeout) {}
+
+  const Guarantees& guarantees() const override { return guarantees_; }
+  Task<Result<Grant>> acquire(const Claim& claim, const Wait& wait) override;
+  Task<std::vector<Result<Grant>>> renew(std::span<const Hold> holds, Deadline deadline) override;
+  Task<Result<bool>> release(const Claim& claim, Deadline deadline) override;
+  Task<Result<void>> detach(const Hold& hold, Deadline) override {
+    holds_.forget(hold.claim.id);
+    co_return Result<void>();  // Nothing here ends with the process.
+  }
+  Task<Result<std::vector<LockInfo>>> list(const std::string& prefix, Deadline deadline) override;
+  Task<Result<LockInfo>> inspect(const Name& name, Deadline deadline) override;
+  Task<Result<void>> evict(const Name& name, Token token, Deadline deadline) override;
+  Task<void> close() override {
+    holds_.stop();
+    co_return;
+  }
+
+ private:
+  // Granted, or who is in the way.
+  struct Asked {
+    std::optional<Grant> grant;
+    Busy busy;
+    ClaimId holder;
+  };
+
+  Keys keys_of(const Name& name) const { return Keys(settings_.prefix, name); }
+  Deadline request_deadline(Deadline limit) const {
+    return limit.sooner(runtime().now() + settings_.request_timeout);
+  }
+  // A question that is asked shortly before the wait is over, or by one who does not wait at all,
+  // should still be answered.
+  Deadline answer_deadline(const Wait& wait) const {
+    constexpr Duration kGrace = std::chrono::milliseconds(250);
+    return request_deadline(wait.deadline.later(runtime().now() + kGrace));
+  }
+
+  Word word_of(const Claim& claim, Token token) const;
+  // Takes the lock if it is free, or has its own word again.
+  Task<Result<Asked>> ask(const Claim& claim, const Keys& keys, Deadline deadline,
+                          std::stop_token stop);
+  Task<Result<Asked>> ask_once(const Claim& claim, const Keys& keys, Deadline deadline,
+                               std::stop_token stop);
+  Task<Result<std::optional<Grant>>> taken(const Claim& claim, const Keys& keys, Word word,
+                                           Taking taking, Deadline deadline);
+  // The claim's own word stands there: an earlier attempt was executed, and its reply was lost.
+  Task<Result<std::optional<Grant>>> take_up(const Claim& claim, const Keys& keys, Sight seen,
+                                             Deadline deadline);
+  Task<Result<Grant>> wait_in_line(const Claim& claim, const Keys& keys, const Wait& wait,
+                                   std::optional<Asked> known);
+  // Ends what the claim has, and says why.
+  Task<Result<Grant>> leave(const Claim& claim, Failure why);
+
+  Task<void> renew_one(const Hold& hold, Deadline deadline, Result<Grant>& outcome);
+  Task<void> renew_part(std::span<const Hold> holds, std::span<Result<Grant>> outcomes,
+                        Deadline deadline);
+  HolderInfo holder_info(const Sight& seen) const;
+  static Asked busy_of(const Sight& seen);
+
+  Guarantees guarantees_ = memcached_guarantees();
+  const memcached::Settings settings_;
+  Lines lines_;
+  memcached::Node node_;
+  memcached::Holds holds_;
+};
+
+// ---- Asking ------------------------------------------------------------------------------------
+
+Word MemcachedEngine::word_of(const Claim& claim, Token token) const {
+  constexpr std::size_t kMostLabel = 512;
+  return Word{claim.id, token, runtime().wall().time_since_epoch().count(), claim.name.bytes(),
+              claim.label.substr(0, kMostLabel)};
+}
+
+MemcachedEngine::Asked MemcachedEngine::busy_of(const Sight& seen) {
+  Asked asked;
+  asked.busy.holder = seen.word ? seen.word->label : seen.present ? kForeignLabel : "";
+  asked.busy.expires_in = seen.left;
+  if (seen.word) {
+    asked.busy.token = seen.word->token.value();
+    asked.holder = seen.word->claim;
+  }
+  return asked;
+}
+
+Task<Result<MemcachedEngine::Asked>> MemcachedEngine::ask(const Claim& claim, const Keys& keys,
+                                                          Deadline deadline, std::stop_token stop) {
+  const auto attempt = [&] { return ask_once(claim, keys, deadline, stop); };
+  Result<Repeated<Asked>> asked = co_await persist<Asked>(runtime(), attempt, deadline, stop);
+  if (!asked) co_return asked.failure();
+  co_return std::move(asked->value);
+}
+
+Task<Result<MemcachedEngine::Asked>> MemcachedEngine::ask_once(const Claim& claim, const Keys& keys,
+                                                               Deadline deadline,
+                                                               std::stop_token stop) {
+  constexpr int kMostRounds = 4;  // while it comes and goes between two of our commands
+  Asked asked;
+  for (int round = 0; round < kMostRounds; ++round) {
+    Word word = word_of(claim, Token());
+    Result<Taking> taking =
+        co_await node_.take(keys, word, ItemTtl(claim.ttl), true, deadline, stop);
+    if (!taking) co_return taking.failure();
+    const Sight& seen = taking->seen;
+    if (taking->stamp || seen.of(claim.id)) {
+      Result<std::optional<Grant>> grant(std::nullopt);
+      if (taking->stamp) {
+        grant = co_await taken(claim, keys, std::move(word), std::move(*taking), deadline);
+      } else {
+        grant = co_await take_up(claim, keys, seen, deadline);
+      }
+      if (!grant) co_return grant.failure();
+      asked.grant = *grant;
+      if (asked.grant) co_return asked;
+    } else if (seen.word && seen.word->name != claim.name.bytes()) {
+      co_return node_.connection().failed(
+          Code::misconfigured, "the lock '" + claim.name.display() + "' has the same key as '" +
+                                   Name(seen.word->name).display() + "'; use another prefix");
+    } else if (!seen.free()) {
+      co_return busy_of(seen);
+    }
+  }
+  co_return asked;
+}
+
+Task<Result<std::optional<Grant>>> MemcachedEngine::taken(const Claim& claim, const Keys& keys,
+                                                          Word word, Taking taking,
+                                                          Deadline deadline) {
+  const ItemTtl ttl(claim.ttl);
+  if (taking.no_token) {  // Then it is no grant, and must not stand in others' way.
+    const Result<bool> ended = co_await node_.release(keys, claim.id, taking.stamp, deadline);
+    if (!ended) co_return Failure(Code::unknown, taking.no_token->message());
+    co_return *taking.no_token;
+  }
+  word.token = taking.token;
+  Grant grant{taking.token, taking.sent_at, ttl.sure};
+  if (!claim.outlives_process) {
+    holds_.remember(Held{keys, std::move(word), ttl, *taking.stamp});
+    co_return grant;
+  }
+  // This process may end before it would be recorded in the background.
+  const Result<Kept> kept =
+      co_await node_.renew(keys, std::move(word), ttl, taking.stamp, deadline);
+  if (kept && !kept->held) co_return std::nullopt;
+  if (kept) grant.counted_from = kept->sent_at;
+  co_return grant;
+}
+
+Task<Result<std::optional<Grant>>> MemcachedEngine::take_up(const Claim& claim, const Keys& keys,
+                                                            Sight seen, Deadline deadline) {
+  const ItemTtl ttl(claim.ttl);
+  Word word = word_of(claim, seen.word->token);
+  word.since_us = seen.word->since_us;
+  if (word.token == Token()) {
+    if (const Held* held = holds_.find(claim.id)) word.token = held->word.token;
+  }
+  if (word.token == Token()) {
+    const Result<Token> token = co_await node_.draw(keys, deadline);
+    if (!token) co_return Failure(Code::unknown, token.message());
+    word.token = *token;
+  }
+  const Result<Kept> kept = co_await node_.renew(keys, word, ttl, seen.stamp, deadline);
+  if (!kept) co_return Failure(Code::unknown, kept.message());
+  if (!kept->held) co_return std::nullopt;
+  holds_.remember(Held{keys, std::move(word), ttl, kept->stamp, true});
+  co_return Grant{kept->token, kept->sent_at, ttl.sure};
+}
+
+// ---- Acquiring ---------------------------------------------------------------------------------
+
+Task<Result<Grant>> MemcachedEngine::acquire(const Claim& claim, const Wait& wait) {
+  const Keys keys = keys_of(claim.name);
+  if (wait.stop.stop_requested()) co_return cancelled();
+  std::optional<Asked> known;
+  if (!wait.queue || lines_.empty(keys.word)) {
+    const Deadline limit = answer_deadline(wait);
+    Result<Asked> asked = co_await ask(claim, keys, limit, wait.stop);
+    if (!asked && asked.code() == Code::unknown && wait.stop.stop_requested()) {
+      co_return co_await leave(claim, cancelled());
+    }
+    if (!asked) co_return asked.failure();
+    if (asked->grant) co_return *asked->grant;
+    if (!wait.queue) {
+      if (asked->busy.token == 0 && asked->holder != ClaimId()) {  // It will be recorded soon.
+        const Result<Sight> seen = co_await node_.look_for_token(keys, limit, wait.stop);
+        if (seen && seen->word) asked = busy_of(*seen);
+      }
+      co_return Failure::busy(std::move(asked->busy));
+    }
+    known = std::move(asked).value();
+  }
+  co_return co_await wait_in_line(claim, keys, wait, std::move(known));
+}
+
+Task<Result<Grant>> MemcachedEngine::wait_in_line(const Claim& claim, const Keys& keys,
+                                                  const Wait& wait, std::optional<Asked> known) {
+  // Nobody tells us when it comes free. Often at first: many locks are held for a moment only.
+  constexpr Duration kShortest = std::chrono::milliseconds(1);
+  constexpr Duration kLongest = std::chrono::milliseconds(50);
+  // Who stands in the line outlasts a server that is being restarted.
+  constexpr Duration kPatience = std::chrono::seconds(30);
+  Lines::Place place(lines_, runtime(), keys.word, claim.id);
+  ClaimId holder;
+  if (known) {
+    place.seen() = known->busy;
+    holder = known->holder;
+  }
+  Duration pause = kShortest;
+  bool unsure = false;  // something that we sent was not answered
+  BootTime last_answer = runtime().now();
+  for (;;) {
+    Deadline until = wait.deadline;
+    if (place.first()) until = until.sooner(runtime().now() + runtime().jitter(pause, 0.3));
+    const Woken woken = co_await place.told.wait(until, wait.stop);
+    place.told.reset();
+    std::optional<Failure> over;
+    if (place.ended()) over = Failure(Code::cancelled, "it was released while it waited");
+    if (woken == Woken::cancelled) over = cancelled();
+    if (!over && wait.deadline.passed(runtime().now())) over = Failure::busy(place.seen());
+    if (over && unsure) co_return co_await leave(claim, *over);
+    if (over) co_return *over;
+    if (!place.first()) continue;
+
+    // To look is cheaper than to try, for the server and for the holder: see docs/engines.
+    const Deadline limit = answer_deadline(wait);
+    Result<Sight> seen((Sight()));
+    if (!place.released()) seen = co_await node_.look(keys, limit, wait.stop);
+    Result<Asked> asked = seen ? Result<Asked>(busy_of(*seen)) : Result<Asked>(seen.failure());
+    if (seen && (seen->free() || seen->of(claim.id))) {
+      asked = co_await ask(claim, keys, limit, wait.stop);
+      unsure = !asked && asked.code() == Code::unknown;
+    }
+    const BootTime now = runtime().now();
+    if (!asked) {
+      const bool passing = asked.code() == Code::unreachable || asked.code() == Code::unknown;
+      if (wait.stop.stop_requested()) continue;
+      if (passing && now - last_answer <= kPatience && !wait.deadline.passed(now)) {
+        pause = kLongest;
+        continue;
+      }
+      if (unsure) co_return co_await leave(claim, asked.failure());
+      if (asked.code() != Code::unknown) co_return asked.failure();
+      co_return Failure(Code::unreachable, asked.message());  // Looking leaves nothing behind.
+    }
+    if (asked->grant) co_return *asked->grant;
+    last_answer = now;
+    // While it goes from hand to hand it will soon be free again.
+    const bool moves = asked->holder != holder;
+    pause = moves ? std::max<Duration>(pause / 2, kShortest) : std::min(pause * 3 / 2, kLongest);
+    holder = asked->holder;
+    place.seen() = std::move(asked->busy);
+  }
+}
+
+Task<Result<Grant>> MemcachedEngine::leave(const Claim& claim, Failure why) {
+  // Whoever gave up waiting should not wait much longer; what is unknown is ended in the background.
+  constexpr Duration kLongest = std::chrono::seconds(1);
+  const Result<bool> left = co_await release(claim, Deadline::at(runtime().now() + kLongest));
+  if (!left && left.code() == Code::misconfigured) co_return left.failure();
+  if (!left) {
+    co_return Failure(Code::unknown,
+                      why.message() + "; and the claim could not be taken back: " + left.message());
+  }
+  // It is known now: nothing is held.
+  if (why.code() == Code::unknown) co_return Failure(Code::unreachable, why.message());
+  co_return why;
+}
+
+// ---- Keeping and giving back -------------------------------------------------------------------
+
+Task<std::vector<Result<Grant>>> MemcachedEngine::renew(std::span<const Hold> holds,
+                                                        Deadline deadline) {
+  // Enough to hide the way to the server, and little enough for its buffers and ours.
+  constexpr std::size_t kPart = 200;
+  const Deadline limit = request_deadline(deadline);
+  std::vector<Result<Grant>> outcomes(holds.size(), Failure(Code::unreachable, "not asked"));
+  for (std::size_t begin = 0; begin < holds.size(); begin += kPart) {
+    const std::size_t size = std::min(kPart, holds.size() - begin);
+    co_await renew_part(holds.subspan(begin, size), std::span(outcomes).subspan(begin, size),
+                        limit);
+  }
+  co_return outcomes;
+}
+
+Task<void> MemcachedEngine::renew_part(std::span<const Hold> holds,
+                                       std::span<Result<Grant>> outcomes, Deadline deadline) {
+  std::vector<Held> known;
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; holds.size() > 1 && i < holds.size(); ++i) {
+    const Held* const held = holds_.find(holds[i].claim.id);
+    if (!held || !node_.fresh(held->stamp)) continue;
+    known.push_back(*held);
+    places.push_back(i);
+  }
+  std::vector<Replacement> all;
+  all.reserve(known.size());
+  for (const Held& held : known) all.push_back({&held.keys, &held.word, held.ttl, held.stamp});
+  const std::vector<Result<Change>> changes = co_await node_.replace_all(all, deadline);
+  std::vector<bool> done(holds.size());
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    if (!changes[i] || changes[i]->verdict != Verdict::done) continue;
+    const Hold& hold = holds[places[i]];
+    holds_.renewed(hold.claim.id, Kept{true, changes[i]->stamp, hold.token, changes[i]->sent_at});
+    outcomes[places[i]] = Grant{hold.token, changes[i]->sent_at, known[i].ttl.sure};
+    done[places[i]] = true;
+  }
+  // The others one by one, and all at the same time: each has to look first.
+  TaskGroup group(runtime());
+  for (std::size_t i = 0; i < holds.size(); ++i) {
+    if (!done[i]) group.spawn(renew_one(holds[i], deadline, outcomes[i]));
+  }
+  static_cast<void>(co_await group.join(Deadline::never()));
+}
+
+Task<void> MemcachedEngine::renew_one(const Hold& hold, Deadline deadline, Result<Grant>& outcome) {
+  const Keys keys = keys_of(hold.claim.name);
+  const ItemTtl ttl(hold.claim.ttl);
+  const auto attempt = [&] {
+    Word word = word_of(hold.claim, hold.token);
+    std::optional<Stamp> stamp;
+    if (const Held* held = holds_.find(hold.claim.id)) {
+      word.since_us = held->word.since_us;
+      stamp = held->stamp;
+    }
+    return node_.renew(keys, std::move(word), ttl, stamp, deadline);
+  };
+  const Result<Repeated<Kept>> kept = co_await persist<Kept>(runtime(), attempt, deadline);
+  if (!kept) {
+    outcome = kept.failure();
+    co_return;
+  }
+  holds_.renewed(hold.claim.id, kept->value);
+  if (kept->value.held) {
+    outcome = Grant{hold.token, kept->value.sent_at, ttl.sure};
+  } else {
+    outcome = Failure(Code::not_held, "the lock '" + hold.claim.name.display() +
+                                          "' is not held by this claim any more: it expired, was "
+                                          "released, was taken away, or memcached dropped it");
+  }
+}
+
+Task<Result<bool>> MemcachedEngine::release(const Claim& claim, Deadline deadline) {
+  const Keys keys = keys_of(claim.name);
+  const Deadline limit = request_deadline(deadline);
+  std::optional<Stamp> stamp;
+  if (const Held* held = holds_.find(claim.id)) stamp = held->stamp;
+  holds_.forget(claim.id);
+  lines_.end(keys.word, claim.id);
+  const auto attempt = [&] { return node_.release(keys, claim.id, stamp, limit); };
+  const Result<Repeated<bool>> ended = co_await persist<bool>(runtime(), attempt, limit);
+  if (!ended) co_return ended.failure();
+  lines_.wake(keys.word);
+  // Nothing there the second time: the first attempt may have ended it.
+  co_return ended->value || ended->repeated;
+}
+
+// ---- Showing and breaking ----------------------------------------------------------------------
+
+HolderInfo MemcachedEngine::holder_info(const Sight& seen) const {
+  if (!seen.word) return HolderInfo{.label = kForeignLabel, .expires_in = seen.left};
+  const auto held_us = runtime().wall().time_since_epoch().count() - seen.word->since_us;
+  return HolderInfo{.id = seen.word->claim,
+                    .token = seen.word->token,
+                    .label = seen.word->label,
+                    .held_for = std::chrono::microseconds(std::max<std::int64_t>(held_us, 0)),
+                    .expires_in = seen.left};
+}
+
+Task<Result<LockInfo>> MemcachedEngine::inspect(const Name& name, Deadline deadline) {
+  const Keys keys = keys_of(name);
+  const Deadline limit = request_deadline(deadline);
+  const auto failed = [](const Failure& why) {  // Looking leaves nothing behind.
+    return why.code() == Code::unknown ? Failure(Code::unreachable, why.message()) : why;
+  };
+  const Result<Sight> seen = co_await node_.look_for_token(keys, limit);
+  if (!seen) co_return failed(seen.failure());
+  LockInfo info{.name = name, .permits = 1};
+  if (seen->present) info.holders.push_back(holder_info(*seen));
+  if (seen->word) info.last_token = seen->word->token;
+  if (info.last_token == Token()) {
+    const Result<Token> last = co_await node_.last_token(keys, limit);
+    if (!last) co_return failed(last.failure());
+    info.last_token = *last;
+  }
+  co_return info;
+}
+
+Task<Result<std::vector<LockInfo>>> MemcachedEngine::list(const std::string& prefix,
+                                                          Deadline deadline) {
+  const Deadline limit = request_deadline(deadline);
+  const Result<std::vector<Sight>> words = co_await node_.list(settings_.prefix, prefix, limit);
+  if (!words && words.code() == Code::unknown) {
+    co_return Failure(Code::unreachable, words.message());
+  }
+  if (!words) co_return words.failure();
+  std::vector<LockInfo> all;
+  for (const Sight& seen : *words) {
+    const Name name(seen.word->name);
+    LockInfo info{.name = name, .last_token = seen.word->token, .permits = 1};
+    info.holders.push_back(holder_info(seen));
+    if (seen.word->token == Token()) {  // It will be recorded soon.
+      Result<LockInfo> again = co_await inspect(name, limit);
+      if (!again) co_return again.failure();
+      if (again->holders.empty()) continue;
+      info = std::move(again).value();
+    }
+    all.push_back(std::move(info));
+  }
+  const auto by_name = [](const LockInfo& a, const LockInfo& b) { return a.name < b.name; };
+  std::sort(all.begin(), all.end(), by_name);
+  co_return all;
+}
+
+Task<Result<void>> MemcachedEngine::evict(const Name& name, Token token, Deadline deadline) {
+  const Keys keys = keys_of(name);
+  const Deadline limit = request_deadline(deadline);
+  const auto attempt = [&] { return node_.evict(keys, token, limit); };
+  const Result<Repeated<bool>> ended = co_await persist<bool>(runtime(), attempt, limit);
+  if (!ended) co_return ended.failure();
+  lines_.wake(keys.word);
+  if (ended->value || ended->repeated) co_return Result<void>();
+  co_return Failure(Code::not_held, "'" + name.display() + "' is not held with token " +
+                                        token.str() + "; nothing was changed");
+}
+
+}  // namespace
+
+Guarantees memcached_guarantees() {
+  return Guarantees{
+      .engine = "memcached",
+      .recipe = "single server",
+      .exclusion = Exclusion::best_effort,
+      .token = TokenStrength::volatile_memory,
+      .wake_up = WakeUp::poll,
+      .fairness = Fairness::none,
+      .shared_mode = false,
+      .permit_mode = false,
+      .min_ttl = std::chrono::seconds(2),
+      .notes =
+          "A cache: memcached forgets a lock without a word when it is restarted, flushed, or "
+          "short "
+          "of memory, and another client can then take it. Its ttls follow its monotonic clock. "
+          "Tokens are seeded by the clients' clocks when the counter was forgotten as well."};
+}
+
+Result<std::unique_ptr<Engine>> open_memcached_engine(const Url& url, Runtime& runtime,
+                                                      const ClientOptions& options) {
+  const Result<memcached::Settings> settings = memcached::settings_from(url, options);
+  if (!settings) return settings.failure();
+  return std::unique_ptr<Engine>(std::make_unique<MemcachedEngine>(*settings, runtime));
+}
+
+}  // namespace holdfast::internal
