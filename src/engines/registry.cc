@@ -1,6 +1,7 @@
 #include "engines/registry.h"
 
 #include "engines/memcached/memcached_engine.h"
+#include "engines/memcached/memcached_quorum.h"
 #include "engines/redis/redis_engine.h"
 #include "engines/redlock/redlock_engine.h"
 #include "engines/sqlite/sqlite_engine.h"
@@ -27,6 +28,10 @@ const std::vector<EngineEntry>& built_in_engines() {
        "memcached://127.0.0.1:11211",
        memcached_guarantees(),
        &open_memcached_engine},
+      {{"quorum+memcached"},
+       "quorum+memcached://h1,h2,h3",
+       memcached_quorum_guarantees(),
+       &open_memcached_quorum},
   };
   return entries;
 }

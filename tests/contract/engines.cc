@@ -8,6 +8,7 @@
 #include "redis_replication.h"
 #include "redis_server.h"
 
+#include <array>
 #include <cstdlib>
 #include <map>
 #include <ostream>
@@ -63,6 +64,20 @@ class SharedPlace final : public Place {
 
   Servers& servers_;
   std::string prefix_;
+};
+
+class MemcachedQuorumPlace final : public Place {
+ public:
+  std::string url() const override {
+    std::string hosts;
+    for (const test::MemcachedServer& server : servers_) {
+      hosts += (hosts.empty() ? "" : ",") + ("127.0.0.1:" + std::to_string(server.port()));
+    }
+    return "quorum+memcached://" + hosts;
+  }
+
+ private:
+  std::array<test::MemcachedServer, 3> servers_;
 };
 
 template <int kCount>
@@ -131,6 +146,16 @@ const std::vector<EngineUnderTest>& engines_under_test() {
        .notices_death = false,
        .short_ttl = std::chrono::seconds(2),
        .sections_per_process = 250},
+      {.name = "quorum_memcached",
+       .start = [] { return std::make_unique<MemcachedQuorumPlace>(); },
+       .shared_mode = false,
+       .permit_mode = false,
+       .fifo = false,
+       .increasing_tokens = false,
+       .shows_waiters = false,
+       .notices_death = false,
+       .short_ttl = std::chrono::seconds(2),
+       .sections_per_process = 60},
   };
   return engines;
 }

@@ -20,13 +20,18 @@ Failure Connection::failed(Code code, const std::string& why) const {
 
 // ---- Opening -----------------------------------------------------------------------------------
 
+// In the background: whoever asked first may give up first, and others wait for the same.
+void Connection::begin_to_open() {
+  if (connected() || opening_) return;
+  opening_ = true;
+  opening_since_ = runtime_.now();
+  opened_.reset();
+  background_.spawn(open_in_background());
+}
+
 Task<Result<void>> Connection::open(Deadline deadline, std::stop_token stop) {
-  // In the background: whoever asked first may give up first, and others wait for the same.
-  if (!opening_) {
-    opening_ = true;
-    opened_.reset();
-    background_.spawn(open_in_background());
-  }
+  if (connected()) co_return Result<void>();
+  begin_to_open();
   const Woken woken = co_await opened_.wait(deadline, std::move(stop));
   if (woken == Woken::timed_out) {
     const bool known = !last_opening_ && !last_opening_.message().empty();
@@ -97,6 +102,41 @@ Task<Result<void>> Connection::greet(Deadline deadline) {
   co_return Result<void>();
 }
 
+bool Connection::overdue(Duration patience) const {
+  return connected() && !pending_.empty() &&
+         runtime_.now() - std::max(pending_.front().sent_at, last_heard_) > patience;
+}
+
+bool Connection::unresponsive(Duration patience) {
+  constexpr Duration kDead = std::chrono::seconds(2);
+  if (!connected()) {
+    silent_ = false;
+    // (A first connection may take its time, with TLS or a name to look up.)
+    return !last_opening_ || (opening_ && runtime_.now() - opening_since_ > 4 * patience);
+  }
+  if (silent_ && overdue(std::max<Duration>(kDead, patience))) {
+    drop("no answer any more");  // Nobody else might ask, and so find out.
+    return true;
+  }
+  if (!overdue(patience)) {
+    silent_ = false;
+  } else if (!silent_ && !looking_) {
+    looking_ = true;
+    background_.spawn(look_once_more(patience));
+  }
+  return silent_;
+}
+
+// Its answer may have arrived long ago, and we were too busy to read it: so the sockets are looked
+// at once more.
+Task<void> Connection::look_once_more(Duration patience) {
+  constexpr Duration kMoment = std::chrono::milliseconds(1);
+  static_cast<void>(
+      co_await sleep_until(runtime_, runtime_.now() + kMoment, background_.stop_token()));
+  silent_ = overdue(patience);
+  looking_ = false;
+}
+
 // ---- Calling -----------------------------------------------------------------------------------
 
 Connection::Pending::Pending(Connection& connection, std::size_t count)
@@ -106,7 +146,7 @@ Connection::Pending::Pending(Connection& connection, std::size_t count)
   answers.replies.reserve(count);
   answers.sent_at = connection.runtime_.now();
   answers.generation = connection.generation_;
-  owner.pending_.push_back({this, count});
+  owner.pending_.push_back({this, count, answers.sent_at});
 }
 
 Connection::Pending::~Pending() {

@@ -36,6 +36,13 @@ class Connection final : private StreamListener {
   Task<Result<Answers>> call(std::string commands, std::size_t count, Deadline deadline,
                              std::stop_token stop = {});
 
+  // Begins to open it, if it is not open; nobody has to wait for it.
+  void begin_to_open();
+  // Opens it, if it is not open.
+  Task<Result<void>> open(Deadline deadline, std::stop_token stop = {});
+  // True if it cannot be opened, or has left a call unanswered for `patience`. False before the
+  // first try: nobody knows yet; and while it is only we who are slow.
+  bool unresponsive(Duration patience);
   bool connected() const { return stream_ && ready_; }
   // Another one after each reconnection. A cas is worth nothing on another connection than the one
   // it was read on: a server that was restarted counts from 1 again, and gives the same numbers to
@@ -69,9 +76,9 @@ class Connection final : private StreamListener {
   struct Place {
     Pending* caller;  // null if it has left
     std::size_t missing;
+    BootTime sent_at;
   };
 
-  Task<Result<void>> open(Deadline deadline, std::stop_token stop);
   Task<void> open_in_background();
   Task<Result<void>> try_to_open();
   Task<Result<void>> greet(Deadline deadline);
@@ -80,6 +87,8 @@ class Connection final : private StreamListener {
   void on_reply(Reply reply);
   // After a call timed out: ends a connection that says nothing at all.
   void give_up_if_silent(BootTime sent_at);
+  bool overdue(Duration patience) const;
+  Task<void> look_once_more(Duration patience);
   void forget_pending();
 
   Runtime& runtime_;
@@ -97,6 +106,9 @@ class Connection final : private StreamListener {
   std::deque<Place> pending_;
   std::uint64_t first_pending_ = 0;  // the number of pending_.front()
   bool opening_ = false;
+  BootTime opening_since_{};
+  bool looking_ = false;
+  bool silent_ = false;  // see unresponsive()
   Event opened_;
   Result<void> last_opening_;
   BootTime not_before_{};  // backoff after a failed connection

@@ -12,9 +12,11 @@ namespace {
 
 using memcached::Change;
 using memcached::Held;
+using memcached::holder_info;
 using memcached::ItemTtl;
 using memcached::Kept;
 using memcached::Keys;
+using memcached::kForeignLabel;
 using memcached::Lines;
 using memcached::persist;
 using memcached::Repeated;
@@ -24,8 +26,7 @@ using memcached::Stamp;
 using memcached::Taking;
 using memcached::Verdict;
 using memcached::Word;
-
-constexpr const char* kForeignLabel = "another program (its item stands under the lock's key)";
+using memcached::word_of;
 
 Failure cancelled() { return Failure(Code::cancelled, "cancelled by the caller"); }
 
@@ -72,7 +73,6 @@ class MemcachedEngine final : public Engine {
     return request_deadline(wait.deadline.later(runtime().now() + kGrace));
   }
 
-  Word word_of(const Claim& claim, Token token) const;
   // Takes the lock if it is free, or has its own word again.
   Task<Result<Asked>> ask(const Claim& claim, const Keys& keys, Deadline deadline,
                           std::stop_token stop);
@@ -91,7 +91,6 @@ class MemcachedEngine final : public Engine {
   Task<void> renew_one(const Hold& hold, Deadline deadline, Result<Grant>& outcome);
   Task<void> renew_part(std::span<const Hold> holds, std::span<Result<Grant>> outcomes,
                         Deadline deadline);
-  HolderInfo holder_info(const Sight& seen) const;
   static Asked busy_of(const Sight& seen);
 
   Guarantees guarantees_ = memcached_guarantees();
@@ -102,12 +101,6 @@ class MemcachedEngine final : public Engine {
 };
 
 // ---- Asking ------------------------------------------------------------------------------------
-
-Word MemcachedEngine::word_of(const Claim& claim, Token token) const {
-  constexpr std::size_t kMostLabel = 512;
-  return Word{claim.id, token, runtime().wall().time_since_epoch().count(), claim.name.bytes(),
-              claim.label.substr(0, kMostLabel)};
-}
 
 MemcachedEngine::Asked MemcachedEngine::busy_of(const Sight& seen) {
   Asked asked;
@@ -134,7 +127,7 @@ Task<Result<MemcachedEngine::Asked>> MemcachedEngine::ask_once(const Claim& clai
   constexpr int kMostRounds = 4;  // while it comes and goes between two of our commands
   Asked asked;
   for (int round = 0; round < kMostRounds; ++round) {
-    Word word = word_of(claim, Token());
+    Word word = word_of(claim, Token(), runtime().wall());
     Result<Taking> taking =
         co_await node_.take(keys, word, ItemTtl(claim.ttl), true, deadline, stop);
     if (!taking) co_return taking.failure();
@@ -186,7 +179,7 @@ Task<Result<std::optional<Grant>>> MemcachedEngine::taken(const Claim& claim, co
 Task<Result<std::optional<Grant>>> MemcachedEngine::take_up(const Claim& claim, const Keys& keys,
                                                             Sight seen, Deadline deadline) {
   const ItemTtl ttl(claim.ttl);
-  Word word = word_of(claim, seen.word->token);
+  Word word = word_of(claim, seen.word->token, runtime().wall());
   word.since_us = seen.word->since_us;
   if (word.token == Token()) {
     if (const Held* held = holds_.find(claim.id)) word.token = held->word.token;
@@ -353,7 +346,7 @@ Task<void> MemcachedEngine::renew_one(const Hold& hold, Deadline deadline, Resul
   const Keys keys = keys_of(hold.claim.name);
   const ItemTtl ttl(hold.claim.ttl);
   const auto attempt = [&] {
-    Word word = word_of(hold.claim, hold.token);
+    Word word = word_of(hold.claim, hold.token, runtime().wall());
     std::optional<Stamp> stamp;
     if (const Held* held = holds_.find(hold.claim.id)) {
       word.since_us = held->word.since_us;
@@ -393,16 +386,6 @@ Task<Result<bool>> MemcachedEngine::release(const Claim& claim, Deadline deadlin
 
 // ---- Showing and breaking ----------------------------------------------------------------------
 
-HolderInfo MemcachedEngine::holder_info(const Sight& seen) const {
-  if (!seen.word) return HolderInfo{.label = kForeignLabel, .expires_in = seen.left};
-  const auto held_us = runtime().wall().time_since_epoch().count() - seen.word->since_us;
-  return HolderInfo{.id = seen.word->claim,
-                    .token = seen.word->token,
-                    .label = seen.word->label,
-                    .held_for = std::chrono::microseconds(std::max<std::int64_t>(held_us, 0)),
-                    .expires_in = seen.left};
-}
-
 Task<Result<LockInfo>> MemcachedEngine::inspect(const Name& name, Deadline deadline) {
   const Keys keys = keys_of(name);
   const Deadline limit = request_deadline(deadline);
@@ -412,7 +395,7 @@ Task<Result<LockInfo>> MemcachedEngine::inspect(const Name& name, Deadline deadl
   const Result<Sight> seen = co_await node_.look_for_token(keys, limit);
   if (!seen) co_return failed(seen.failure());
   LockInfo info{.name = name, .permits = 1};
-  if (seen->present) info.holders.push_back(holder_info(*seen));
+  if (seen->present) info.holders.push_back(holder_info(*seen, runtime().wall()));
   if (seen->word) info.last_token = seen->word->token;
   if (info.last_token == Token()) {
     const Result<Token> last = co_await node_.last_token(keys, limit);
@@ -434,7 +417,7 @@ Task<Result<std::vector<LockInfo>>> MemcachedEngine::list(const std::string& pre
   for (const Sight& seen : *words) {
     const Name name(seen.word->name);
     LockInfo info{.name = name, .last_token = seen.word->token, .permits = 1};
-    info.holders.push_back(holder_info(seen));
+    info.holders.push_back(holder_info(seen, runtime().wall()));
     if (seen.word->token == Token()) {  // It will be recorded soon.
       Result<LockInfo> again = co_await inspect(name, limit);
       if (!again) co_return again.failure();

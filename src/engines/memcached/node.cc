@@ -31,6 +31,22 @@ void add_store(std::string& commands, const Keys& keys, const Word& word, const 
 
 }  // namespace
 
+Word word_of(const Claim& claim, Token token, WallTime now) {
+  constexpr std::size_t kMostLabel = 512;
+  return Word{claim.id, token, now.time_since_epoch().count(), claim.name.bytes(),
+              claim.label.substr(0, kMostLabel)};
+}
+
+HolderInfo holder_info(const Sight& seen, WallTime now) {
+  if (!seen.word) return HolderInfo{.label = kForeignLabel, .expires_in = seen.left};
+  const auto held_us = now.time_since_epoch().count() - seen.word->since_us;
+  return HolderInfo{.id = seen.word->claim,
+                    .token = seen.word->token,
+                    .label = seen.word->label,
+                    .held_for = std::chrono::microseconds(std::max<std::int64_t>(held_us, 0)),
+                    .expires_in = seen.left};
+}
+
 Node::Node(Runtime& runtime, const Settings& settings)
     : runtime_(runtime), settings_(settings), connection_(runtime, settings) {}
 

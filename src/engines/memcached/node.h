@@ -44,6 +44,14 @@ struct Sight {
   bool of(const ClaimId& claim) const { return word && word->claim == claim; }
 };
 
+inline constexpr const char* kForeignLabel =
+    "another program (its item stands under the lock's key)";
+
+// A claim's word, written at `now`.
+Word word_of(const Claim& claim, Token token, WallTime now);
+// Who holds it, for people. REQUIRES: present.
+HolderInfo holder_info(const Sight& seen, WallTime now);
+
 // What came of taking.
 struct Taking {
   std::optional<Stamp> stamp;  // of the word, if it was taken

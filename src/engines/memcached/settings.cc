@@ -14,10 +14,6 @@ constexpr std::uint16_t kPort = 11211;
 constexpr const char* kForm = "write memcached://HOST[:PORT][?OPTION=VALUE]";
 constexpr const char* kOptions = "socket, prefix, connect_timeout_ms, command_timeout_ms";
 
-Failure invalid(const std::string& why) {
-  return Failure(Code::invalid_argument, why + "; " + kForm);
-}
-
 std::optional<std::string> take_time(const std::string& key, const std::string& value,
                                      Duration& time) {
   int milliseconds = 0;
@@ -55,7 +51,10 @@ std::optional<std::string> take_option(const std::string& key, const std::string
 
 }  // namespace
 
-Result<Settings> settings_from(const Url& url, const ClientOptions& options) {
+Result<Settings> settings_from(const Url& url, const ClientOptions& options, const char* form) {
+  const auto invalid = [&](const std::string& why) {
+    return Failure(Code::invalid_argument, why + "; " + (form ? form : kForm));
+  };
   Settings settings;
   if (!url.has_authority) return invalid("'" + url.scheme + ":' must be followed by //");
   if (!url.user.empty() || !url.password.empty()) {
@@ -67,7 +66,7 @@ Result<Settings> settings_from(const Url& url, const ClientOptions& options) {
   settings.connect_timeout = options.request_timeout;
   const Result<std::vector<Endpoint>> endpoints = parse_endpoints(url.hosts, kPort);
   if (!endpoints) return invalid(endpoints.message());
-  if (endpoints->size() != 1) return invalid("there are several servers; this engine uses one");
+  if (endpoints->size() != 1) return invalid("there are several servers; say quorum+memcached://");
   settings.endpoint = endpoints->front();
   if (!url.path.empty() && url.path != "/") {
     return invalid("there is a path, '" + url.path + "', and memcached has no databases");

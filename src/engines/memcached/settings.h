@@ -16,7 +16,8 @@ struct Settings {
   std::string prefix;  // in front of every key
 };
 
-// invalid_argument, with the form of the URL, if it does not parse.
-Result<Settings> settings_from(const Url& url, const ClientOptions& options);
+// invalid_argument, with the form of the URL (`form`, if it is another's), if it does not parse.
+Result<Settings> settings_from(const Url& url, const ClientOptions& options,
+                               const char* form = nullptr);
 
 }  // namespace holdfast::internal::memcached

@@ -18,8 +18,14 @@ struct Era {
   friend auto operator<=>(const Era&, const Era&) = default;
 };
 
-// When a claim came to wait: its place in the lines. Nothing: it does not wait.
-using Ticket = std::optional<BootTime>;
+// When a claim came to wait: its place in the lines. All nodes should have the same order, or each
+// would serve another; so it is the same number for all, unless that clock is wrong.
+struct Arrival {
+  BootTime at;
+  WallTime wall;
+};
+// Nothing: it does not wait.
+using Ticket = std::optional<Arrival>;
 
 // What is proposed to a node.
 struct Proposal {

@@ -198,7 +198,7 @@ Task<void> Campaign::cast(std::shared_ptr<Poll> poll, std::size_t node, Proposal
   Stake& stake = *poll->stake;
   Ballot ballot;
   const Result<void> ready =
-      co_await voter.ready(Deadline::at(runtime_.now() + options_.node_timeout));
+      co_await voter.ready(Deadline::at(runtime_.now() + options_.request_timeout));
   if (!ready) {
     ballot.why = ready.message();
     ballot.code = ready.code();

@@ -112,7 +112,7 @@ Task<Campaign::Outcome> QuorumEngine::attempt(const Claim& claim, Ticket ticket,
 }
 
 Task<Result<Grant>> QuorumEngine::acquire(const Claim& claim, const Wait& wait) {
-  if (std::optional<Failure> why = electorate_->refuses(claim.name)) co_return *why;
+  if (std::optional<Failure> why = electorate_->refuses(claim)) co_return *why;
   constexpr int kMostSplits = 8;
   constexpr Duration kSplitPause = std::chrono::milliseconds(2);
   if (wait.stop.stop_requested()) co_return Failure(Code::cancelled, "cancelled by the caller");
@@ -163,7 +163,8 @@ Task<Result<Grant>> QuorumEngine::wait_in_line(const Claim& claim, const Wait& w
   // Who stands in the line outlasts nodes that are being restarted.
   constexpr Duration kPatience = std::chrono::seconds(30);
   Line line(runtime());
-  line.ticket = runtime().now();
+  line.ticket = Arrival{runtime().now(), runtime().wall()};
+  int splits = 0;
   BootTime last_answer = runtime().now();
   for (int looks = 0;; ++looks) {
     co_await stand_in_line(line, claim, wait);
@@ -177,6 +178,14 @@ Task<Result<Grant>> QuorumEngine::wait_in_line(const Claim& claim, const Wait& w
       co_return co_await leave(claim, Failure(Code::cancelled, "cancelled by the caller"));
     }
     const BootTime now = runtime().now();
+    // Where the nodes do not agree who is first, each serves another, and nobody gets a majority:
+    // some must go to the end of the line.
+    constexpr int kMostSplits = 3;
+    splits = outcome.split && !outcome.failure ? splits + 1 : 0;
+    if (splits > kMostSplits && runtime().random() % 2 == 0) {
+      line.ticket = Arrival{now, runtime().wall()};
+      splits = 0;
+    }
     bool told_of = line.places.front() != nullptr;
     if (outcome.failure) {
       const Code code = outcome.failure->code();

@@ -95,11 +95,11 @@ TEST(QuorumView, TheLastTokenIsNeverBelowAHolders) {
 }
 
 TEST(QuorumView, AWaiterIsShownOnceWithItsLongestWait) {
-  const LockInfo info = merge("x",
-                              {seen(1, {}, {waiter(1, 10), waiter(2, 50)}),
-                               seen(1, {}, {waiter(1, 30), waiter(2, 40), waiter(3, 90)}),
-                               seen(1, {}, {waiter(1, 20)})},
-                              2);
+  const LockInfo info = merge(
+      "x",
+      {seen(1, {}, {waiter(1, 10), waiter(2, 50)}),
+       seen(1, {}, {waiter(1, 30), waiter(2, 40), waiter(3, 90)}), seen(1, {}, {waiter(1, 20)})},
+      2);
   ASSERT_EQ(info.waiters.size(), 2U);
   EXPECT_EQ(info.waiters[0].id, id(2)) << "who waits longest comes first, of those at a majority";
   EXPECT_EQ(info.waiters[1].id, id(1));

@@ -99,8 +99,8 @@ class Electorate {
   virtual std::string state() const { return {}; }
   // Why no vote may be counted at all: the same server twice, for instance.
   virtual std::optional<Failure> problem() const { return std::nullopt; }
-  // Why there can be no lock of this name.
-  virtual std::optional<Failure> refuses(const Name&) const { return std::nullopt; }
+  // Why there can be no such lock.
+  virtual std::optional<Failure> refuses(const Claim&) const { return std::nullopt; }
   // Nodes said that they do not vote. Does what can be done at once; true if asking again may help.
   virtual Task<Result<bool>> open(Duration ttl, Deadline deadline) = 0;
   // The same for nodes that were not needed; in the background, and not too often.

@@ -144,7 +144,8 @@ bool Connection::overdue(Duration patience) const {
 bool Connection::unresponsive(Duration patience) {
   if (!connected()) {
     silent_ = false;
-    return !last_opening_ || (opening_ && runtime_.now() - opening_since_ > patience);
+    // (A first connection may take its time, with TLS or a name to look up.)
+    return !last_opening_ || (opening_ && runtime_.now() - opening_since_ > 4 * patience);
   }
   constexpr Duration kDead = std::chrono::seconds(2);
   if (overdue(std::max<Duration>(kDead, patience)) && silent_) {

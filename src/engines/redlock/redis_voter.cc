@@ -124,11 +124,13 @@ std::string RedisVoter::place_of(const Claim& claim) const {
          node_->channel() + " 0 " + claim.label;
 }
 
-std::string RedisVoter::age_of(quorum::Ticket ticket) const {
+std::string RedisVoter::arrival_of(const quorum::Ticket& ticket) const {
+  using std::chrono::microseconds;
   if (!ticket) return "0";
-  const Duration age = runtime_.now() - *ticket;
-  return std::to_string(std::max<std::int64_t>(
-      std::chrono::duration_cast<std::chrono::microseconds>(age).count(), 1));
+  const auto age = std::chrono::duration_cast<microseconds>(runtime_.now() - ticket->at);
+  const auto wall = std::chrono::duration_cast<microseconds>(ticket->wall.time_since_epoch());
+  return std::to_string(std::max<std::int64_t>(age.count(), 0)) + ' ' +
+         std::to_string(std::max<std::int64_t>(wall.count(), 0));
 }
 
 Task<Ballot> RedisVoter::vote(const Claim& claim, const Proposal& proposal, Deadline deadline) {
@@ -146,7 +148,7 @@ Task<Ballot> RedisVoter::vote(const Claim& claim, const Proposal& proposal, Dead
   arguments.push_back(std::to_string(proposal.token));
   arguments.push_back(marker_.text);
   arguments.emplace_back(letter_of(claim.mode));
-  arguments.push_back(age_of(proposal.ticket));
+  arguments.push_back(arrival_of(proposal.ticket));
   arguments.push_back(place_of(claim));
   const Result<Answer> answer = co_await ask(scripts_.vote, keys, std::move(arguments), deadline);
   co_return ballot_of(answer);
@@ -278,7 +280,7 @@ Task<Result<bool>> RedisVoter::release(const Claim& claim, const Return& how, De
   const Keys keys = keys_of(claim.name);
   std::vector<std::string> arguments;
   arguments.push_back(claim.id.hex());
-  arguments.push_back(age_of(how.ticket));
+  arguments.push_back(arrival_of(how.ticket));
   arguments.push_back(place_of(claim));
   arguments.push_back(std::to_string(how.attempt));
   const Result<Answer> answer =

@@ -96,7 +96,7 @@ class RedisVoter final : public quorum::Voter {
   // Where and how a claim is to be told of its turn.
   std::string place_of(const Claim& claim) const;
   // For a script.
-  std::string age_of(quorum::Ticket ticket) const;
+  std::string arrival_of(const quorum::Ticket& ticket) const;
   Task<Result<redis::Answer>> ask(redis::Script& script, const redis::Keys& keys,
                                   std::vector<std::string> arguments, Deadline deadline);
   quorum::Ballot ballot_of(const Result<redis::Answer>& answer);

@@ -64,7 +64,8 @@ void RedlockElectorate::on_identity() {
   }
 }
 
-std::optional<Failure> RedlockElectorate::refuses(const Name& name) const {
+std::optional<Failure> RedlockElectorate::refuses(const Claim& claim) const {
+  const Name& name = claim.name;
   const std::string key = prefix_ + name.bytes();
   if (!redis::looks_like_sibling(key) && !name.bytes().starts_with("holdfast:redlock")) {
     return std::nullopt;

@@ -24,7 +24,7 @@ class RedlockElectorate final : public quorum::Electorate {
   quorum::Era era() const override { return membership_.era(); }
   std::string state() const override { return membership_.state(); }
   std::optional<Failure> problem() const override { return problem_; }
-  std::optional<Failure> refuses(const Name& name) const override;
+  std::optional<Failure> refuses(const Claim& claim) const override;
   Task<Result<bool>> open(Duration ttl, Deadline deadline) override;
   void look_after() override;
   void stop() override;

@@ -1,9 +1,6 @@
 #include "engines/redlock/redlock_engine.h"
 
-#include <algorithm>
-#include <array>
-#include <charconv>
-
+#include "engines/quorum/quorum_url.h"
 #include "engines/redis/settings.h"
 #include "engines/redlock/redlock_electorate.h"
 
@@ -11,54 +8,13 @@ namespace holdfast::internal {
 
 namespace {
 
-constexpr std::uint16_t kPort = 6379;
-constexpr std::size_t kMostNodes = 25;
-constexpr const char* kForm =
-    "write redlock[s]://HOST:PORT,HOST:PORT,HOST:PORT[/DATABASE]; a login goes in front of the "
-    "first "
-    "HOST and is for all of them";
-constexpr std::array kOptions{
-    "node_timeout_ms",    "collect", "prefix", "client_name", "connect_timeout_ms",
-    "command_timeout_ms", "ca",      "cert",   "key",         "verify"};
-
-Failure invalid(const std::string& why) {
-  return Failure(Code::invalid_argument, why + "; " + kForm);
-}
-
-// Takes the options that are about the quorum out of the query.
-std::optional<std::string> take_options(std::map<std::string, std::string>& query, bool encrypted,
-                                        quorum::QuorumOptions& options) {
-  for (const auto& [key, value] : query) {
-    if (std::find(kOptions.begin(), kOptions.end(), key) != kOptions.end()) continue;
-    std::string known;
-    for (const char* option : kOptions) known += (known.empty() ? "" : ", ") + std::string(option);
-    return "unknown option '" + key + "' (there is " + known + ")";
-  }
-  for (const char* option : {"ca", "cert", "key", "verify"}) {
-    if (query.contains(option) && !encrypted) {
-      return "ca, cert, key and verify are for TLS: write redlocks";
-    }
-  }
-  if (const auto timeout = query.find("node_timeout_ms"); timeout != query.end()) {
-    const std::string& text = timeout->second;
-    int milliseconds = 0;
-    const auto parsed = std::from_chars(text.data(), text.data() + text.size(), milliseconds);
-    if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size() || milliseconds < 1 ||
-        milliseconds > 60'000) {
-      return "node_timeout_ms is a number of milliseconds up to 60000, not '" + text + "'";
-    }
-    options.node_timeout = std::chrono::milliseconds(milliseconds);
-    query.erase(timeout);
-  }
-  if (const auto collect = query.find("collect"); collect != query.end()) {
-    if (collect->second != "majority" && collect->second != "all") {
-      return "collect is majority or all, not '" + collect->second + "'";
-    }
-    options.collect_all = collect->second == "all";
-    query.erase(collect);
-  }
-  return std::nullopt;
-}
+const quorum::UrlForm kForm{
+    .port = 6379,
+    .how =
+        "write redlock[s]://HOST:PORT,HOST:PORT,HOST:PORT[/DATABASE]; a login goes in front of the "
+        "first HOST and is for all of them",
+    .options = {"prefix", "client_name", "connect_timeout_ms", "command_timeout_ms", "ca", "cert",
+                "key", "verify"}};
 
 }  // namespace
 
@@ -84,35 +40,26 @@ Guarantees redlock_guarantees() {
 
 Result<std::unique_ptr<Engine>> open_redlock_engine(const Url& url, Runtime& runtime,
                                                     const ClientOptions& options) {
-  if (!url.has_authority) return invalid("'" + url.scheme + ":' must be followed by //");
   Url rest = url;
   quorum::QuorumOptions quorum{.request_timeout = options.request_timeout};
+  const Result<std::vector<Endpoint>> endpoints = quorum::take_nodes(rest, kForm, quorum, options);
+  if (!endpoints) return endpoints.failure();
   const bool encrypted = url.scheme == "redlocks";
-  if (const auto problem = take_options(rest.query, encrypted, quorum)) return invalid(*problem);
-  const Result<std::vector<Endpoint>> endpoints = parse_endpoints(url.hosts, kPort);
-  if (!endpoints) return invalid(endpoints.message());
-  if (endpoints->size() > kMostNodes) {
-    return invalid("there are " + std::to_string(endpoints->size()) + " nodes, and at most " +
-                   std::to_string(kMostNodes) + " can be asked");
+  for (const char* option : {"ca", "cert", "key", "verify"}) {
+    if (rest.query.contains(option) && !encrypted) {
+      return Failure(
+          Code::invalid_argument,
+          std::string("ca, cert, key and verify are for TLS: write redlocks; ") + kForm.how);
+    }
   }
   rest.scheme = encrypted ? "rediss" : "redis";
   std::vector<redis::Settings> nodes;
   for (const Endpoint& endpoint : *endpoints) {
-    for (const redis::Settings& other : nodes) {
-      if (other.endpoints.front() == endpoint) {
-        return invalid(endpoint.display() + " is named twice");
-      }
-    }
     rest.hosts = endpoint.display();
-    Result<redis::Settings> settings = redis::settings_from(rest, options, kForm);
+    Result<redis::Settings> settings = redis::settings_from(rest, options, kForm.how);
     if (!settings) return settings.failure();
     quorum.request_timeout = settings->request_timeout;
     nodes.push_back(std::move(settings).value());
-  }
-  if (nodes.size() % 2 == 0 && options.observer) {
-    options.observer->on_warning(std::to_string(nodes.size()) +
-                                 " nodes survive the loss of no more of them than " +
-                                 std::to_string(nodes.size() - 1) + " would: use an odd number");
   }
   return quorum::make_quorum_engine(
       runtime,

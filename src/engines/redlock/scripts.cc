@@ -139,9 +139,13 @@ local function serve(self)
   end
 end
 
--- By how long they have been waiting: that gives the same order at all nodes, whatever their clocks.
-local function queue_up(member, age_us)
-  redis.call('ZADD', queue, 'NX', string.format('%.0f', now_us - age_us), member)
+-- By the time they came. What the client's clock said then gives the same order at all nodes; one
+-- that is off is not believed, but how long they have been waiting is.
+local function queue_up(member, arrival)
+  local age_us, at_us = string.match(arrival, '^(%d+) (%d+)$')
+  local came = now_us - age_us
+  if math.abs(came - at_us) < 1000000 then came = tonumber(at_us) end
+  redis.call('ZADD', queue, 'NX', string.format('%.0f', came), member)
   redis.call('PEXPIRE', queue, 3600000)
 end
 )lua";
@@ -160,7 +164,7 @@ if mode == 'x' and redis.call('EXISTS', KEYS[4]) == 0 and
   return accept(last, owner, id, ARGV[3], false)
 end
 )lua" + kCommon + R"lua(
-local label, ttl, age, member =
+local label, ttl, arrival, member =
   string.sub(ARGV[1], 34), tonumber(ARGV[2]), ARGV[6], id .. ' ' .. ARGV[7]
 drop_ended()
 local again = is_mine(id, mode)
@@ -170,7 +174,7 @@ if again or ((serve(id) or redis.call('EXISTS', queue) == 0) and admits(mode)) t
   if mode == 's' and answer == 1 then note_token(id, ARGV[3]) end
   return answer
 end
-if age ~= '0' then queue_up(member, age) end
+if arrival ~= '0' then queue_up(member, arrival) end
 local value = redis.call('GET', word) or ''
 local left = redis.call('PTTL', word)
 local first = redis.call('ZRANGE', group, 0, 0, 'WITHSCORES')[2]

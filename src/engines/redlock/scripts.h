@@ -14,8 +14,8 @@
 
 namespace holdfast::internal::redlock {
 
-// ARGV: "CLAIM ATTEMPT LABEL" ttl_ms token marker mode(x|s) age_us "MODE 1 KEEP_MS CHANNEL 0 LABEL"
-// age_us: how long it has been waiting; 0: it does not.
+// ARGV: "CLAIM ATTEMPT LABEL" ttl_ms token marker mode(x|s) arrival "MODE 1 KEEP_MS CHANNEL 0 LABEL"
+// arrival: "AGE_US WALL_US", how long it has been waiting and since when; "0": it does not.
 // 1: locked and accepted. {low, fence, most, own}: locked, but the token was not accepted; own: 1 if
 // the fence is the claim's own. most: above that none is accepted; 0: not said.
 // {busy, fence, word, pttl_ms, rank}.  {closed, marker}.
@@ -24,7 +24,7 @@ const std::string& vote_source();
 const std::string& fence_source();
 // ARGV: claim ttl_ms token mode.  1 held, 2 free, 0 lost.
 const std::string& renew_source();
-// ARGV: claim age_us "MODE 1 KEEP_MS CHANNEL 0 LABEL" attempt.  1 if it was the claim's, and of no
+// ARGV: claim arrival "MODE 1 KEEP_MS CHANNEL 0 LABEL" attempt.  1 if it was the claim's, and of no
 // later attempt; else 0.
 const std::string& release_source();
 // ARGV: token.  1 or 0.
