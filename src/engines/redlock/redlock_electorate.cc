@@ -244,6 +244,12 @@ Task<Result<bool>> RedlockElectorate::do_open(Duration ttl, Deadline deadline) {
   }
   if (voting >= majority) co_return true;
   if (blank.size() >= majority) {
+    // Not all were looked at in the same moment: those that were blank may have been founded with
+    // the one that is open. By now that is done, so a second look tells.
+    std::vector<std::string> none;
+    const std::vector<std::size_t> again =
+        co_await tend_all(blank, scripts_.look, std::move(none), deadline);
+    if (in_state(again, State::blank).size() < majority) co_return true;
     co_return Failure(
         Code::misconfigured,
         std::to_string(blank.size()) + " of " + std::to_string(size()) +
@@ -286,6 +292,8 @@ Task<void> RedlockElectorate::join(std::size_t node, std::vector<std::size_t> op
                               std::to_string(size())};
   std::vector<std::size_t> alone{node};
   co_await tend_all(std::move(alone), scripts_.join, std::move(as), deadline);
+  const Marker& marker = voters_[node]->marker();
+  if (marker.state != Marker::State::joining || marker.epoch != epoch) co_return;
   warn(voters_[node]->display() +
        " has lost its data; it votes again when it has been silent for " +
        std::to_string(longest_ms(told) / 1000) + " s");
