@@ -131,6 +131,63 @@ TEST_F(RedlockContention, OfThoseWhoTryAtTheSameInstantOneSucceeds) {
   EXPECT_GE(rounds_won, kRounds * 8 / 10);
 }
 
+// Two of three have to agree then, each of them with everybody.
+TEST_F(RedlockContention, ContendersGetThroughWhileANodeIsSilent) {
+  constexpr int kContenders = 5;
+  at(2).command({"FLUSHALL"});
+  ASSERT_TRUE(eventually([&] {
+    static_cast<void>(client_.mutex("look", kLong).try_acquire());
+    return marker(2).starts_with("joining ");
+  }));
+  Section section;
+  std::vector<std::jthread> threads;
+  const BootTime begun = BootClock::now();
+  for (int who = 0; who < kContenders; ++who) {
+    threads.emplace_back([&, who] {
+      Client client = open(masters_.url());
+      for (int i = 0; i < 8; ++i) {
+        Result<Lease> lease = client.mutex("x", kLong).try_acquire_for(15s);
+        EXPECT_EQ(told(lease), "granted");
+        if (!lease) return;
+        section.enter(who, lease->token());
+        section.leave();
+        EXPECT_EQ(told(lease->release()), "granted");
+      }
+    });
+  }
+  threads.clear();
+  EXPECT_EQ(section.total(), kContenders * 8);
+  EXPECT_LT(since(begun), 10s);
+  EXPECT_EQ(at(2).command({"EXISTS", kFence}), "0") << "it voted though it is silent";
+}
+
+// Nobody has voted yet, and all want to begin.
+TEST(RedlockFounding, ClientsThatBeginAtTheSameInstantAgree) {
+  constexpr int kClients = 8;
+  RedisMasters masters({.count = 3});
+  Section section;
+  std::barrier start(kClients);
+  std::vector<std::jthread> threads;
+  for (int who = 0; who < kClients; ++who) {
+    threads.emplace_back([&, who] {
+      Client client = open(masters.url() + "?node_timeout_ms=5000");
+      start.arrive_and_wait();
+      Result<Lease> lease = client.mutex("x", kLong).try_acquire_for(15s);
+      EXPECT_EQ(told(lease), "granted");
+      if (!lease) return;
+      section.enter(who, lease->token());
+      section.leave();
+      EXPECT_EQ(told(lease->release()), "granted");
+    });
+  }
+  threads.clear();
+  EXPECT_EQ(section.total(), kClients);
+  const std::string marker = masters.at(0).command({"GET", kMarker});
+  EXPECT_THAT(marker, testing::MatchesRegex("[0-9]+ 60000 3"));
+  EXPECT_EQ(masters.at(1).command({"GET", kMarker}), marker);
+  EXPECT_EQ(masters.at(2).command({"GET", kMarker}), marker);
+}
+
 TEST_F(RedlockContention, DistinctNamesDoNotHinderEachOther) {
   constexpr int kThreads = 16;
   std::vector<std::jthread> threads;

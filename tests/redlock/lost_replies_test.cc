@@ -133,6 +133,37 @@ TEST_P(RedlockLostReplies, AndVotesThatArriveLateAreGivenBack) {
   EXPECT_TRUE(gone_everywhere());
 }
 
+// Something that is no answer to a vote comes in the place of one.
+TEST_P(RedlockLostReplies, AndOthersInTheirPlaceStrandNothing) {
+  for (const char* answer : {"+OK\r\n", "$-1\r\n", "*0\r\n", "HTTP/1.1 400\r\n"}) {
+    SCOPED_TRACE(answer);
+    for (std::size_t i = 0; i < GetParam(); ++i) {
+      nodes_.proxy(i).set(Direction::to_client, ProxyMode::hold);
+    }
+    Pending trying = in_thread([&] { return client_.mutex("x", kLong).try_acquire(); });
+    ASSERT_TRUE(eventually([&] { return nodes_.at(0).command({"EXISTS", kWord}) == "1"; }));
+    for (std::size_t i = 0; i < GetParam(); ++i) {
+      nodes_.proxy(i).inject(answer);
+      nodes_.proxy(i).set(Direction::to_client, ProxyMode::pass);
+    }
+    ASSERT_TRUE(arrives(trying));
+    Result<Lease> lease = trying.get();
+    if (GetParam() == 1) {
+      EXPECT_EQ(told(lease), "granted");
+    }
+    if (lease) {
+      EXPECT_EQ(lease->token().value(), visible_token(watcher_, "x"));
+      EXPECT_THAT(outcome_of(lease->release()), AnyOf("granted", "unknown"));
+    }
+    EXPECT_TRUE(gone_everywhere()) << "a vote is stranded";
+    // The connections are in step again.
+    ASSERT_TRUE(eventually([&] {
+      Result<Lease> next = client_.mutex("y", kLong).try_acquire();
+      return next && next->token().value() == visible_token(watcher_, "y") && next->release().ok();
+    }));
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(, RedlockLostReplies, testing::Values(1, 2),
                          [](const testing::TestParamInfo<std::size_t>& nodes) {
                            return nodes.param == 1 ? "AtOneNode" : "AtAMajority";
