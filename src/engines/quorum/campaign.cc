@@ -114,7 +114,9 @@ void Campaign::ask_all(const std::shared_ptr<Poll>& poll, std::uint64_t ticket) 
 Task<Verdict> Campaign::count(const std::shared_ptr<Poll>& poll, Deadline limit,
                               std::stop_token stop) {
   constexpr Duration kHurry = std::chrono::milliseconds(1);
-  constexpr int kMostProposals = 10;  // more than that only if somebody plays games with us
+  constexpr int kAtOnce = 3;
+  constexpr Duration kYield = std::chrono::milliseconds(1);
+  constexpr int kMostProposals = 12;  // more than that only if somebody plays games with us
   const BootTime begin = runtime_.now();
   BootTime patience = begin + options_.node_timeout;
   std::optional<BootTime> hurry;
@@ -126,8 +128,17 @@ Task<Verdict> Campaign::count(const std::shared_ptr<Poll>& poll, Deadline limit,
     if (verdict == Verdict::granted && (!options_.collect_all || tally.pending() == 0)) {
       co_return verdict;
     }
-    if (verdict == Verdict::low) {
-      if (++proposals > kMostProposals || limit.passed(runtime_.now())) co_return verdict;
+    // If those who are locked would not agree on any token, the others are needed.
+    const bool agreeable = tally.agreeable(first_token(poll->claim.name));
+    if (verdict == Verdict::low && (agreeable || tally.pending() == 0)) {
+      if (!agreeable || ++proposals > kMostProposals || limit.passed(runtime_.now())) {
+        co_return verdict;
+      }
+      if (proposals > kAtOnce) {  // Readers outbid each other: who waits longest, wins.
+        const Duration pause = kYield * (1 << std::min(proposals - kAtOnce, 5));
+        const BootTime again = runtime_.now() + runtime_.jitter(pause, 0.8);
+        static_cast<void>(co_await sleep_until(runtime_, again, stop));
+      }
       poll->token = poll->tally.next_token(first_token(poll->claim.name));
       remember_fence(poll->claim.name, poll->token);
       const Proposal proposal{.token = poll->token, .era = poll->era};
@@ -142,7 +153,7 @@ Task<Verdict> Campaign::count(const std::shared_ptr<Poll>& poll, Deadline limit,
       continue;
     }
     // A majority is locked, and only the token is open: slow nodes are not waited for long.
-    if (verdict == Verdict::open && tally.locked() >= tally.majority() && !hurry) {
+    if (verdict == Verdict::open && tally.locked() >= tally.majority() && agreeable && !hurry) {
       hurry = runtime_.now() + std::max<Duration>(kHurry, 2 * (runtime_.now() - begin));
     }
     const BootTime until = hurry ? std::min(*hurry, patience) : patience;
