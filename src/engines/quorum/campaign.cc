@@ -115,9 +115,7 @@ void Campaign::ask_all(const std::shared_ptr<Poll>& poll, Ticket ticket) {
 Task<Verdict> Campaign::count(const std::shared_ptr<Poll>& poll, Deadline limit,
                               std::stop_token stop) {
   constexpr Duration kHurry = std::chrono::milliseconds(1);
-  constexpr int kAtOnce = 3;
-  constexpr Duration kYield = std::chrono::milliseconds(1);
-  constexpr int kMostProposals = 12;  // more than that only if somebody plays games with us
+  constexpr int kMostProposals = 10;  // more than that only if somebody plays games with us
   const BootTime begin = runtime_.now();
   BootTime patience = begin + options_.node_timeout;
   std::optional<BootTime> hurry;
@@ -160,7 +158,7 @@ Task<Verdict> Campaign::count(const std::shared_ptr<Poll>& poll, Deadline limit,
       continue;
     }
     // A majority is locked, and only the token is open: slow nodes are not waited for long.
-    if (verdict == Verdict::open && tally.locked() >= tally.majority() && agreeable && !hurry) {
+    if (verdict == Verdict::open && tally.locked() >= tally.majority() && !hurry) {
       hurry = runtime_.now() + std::max<Duration>(kHurry, 2 * (runtime_.now() - begin));
     }
     const BootTime until = hurry ? std::min(*hurry, patience) : patience;

@@ -57,8 +57,6 @@ class Tally {
   // one that most locked nodes would accept: above all that were accepted so far, and at least
   // `floor`, if that costs no vote.
   std::uint64_t next_token(std::uint64_t floor) const;
-  // Whether a majority is locked and would accept that one.
-  bool agreeable(std::uint64_t floor) const { return accepting(next_token(floor)) >= majority(); }
   // The highest token that any node has told of.
   std::uint64_t highest_fence() const;
 

@@ -242,15 +242,6 @@ TEST(Tally, ATokenAcceptedByAMinorityIsProposedToTheOthersWhoWouldHaveIt) {
   EXPECT_EQ(tally_of(3, {accepted(), low(99), of(Kind::silent)}).next_token(1), 100U);
 }
 
-TEST(Tally, ItIsKnownWhetherThoseWhoAreLockedWouldAgree) {
-  EXPECT_TRUE(tally_of(3, {low(200, 900), low(300, 900)}).agreeable(1));
-  EXPECT_TRUE(tally_of(3, {low(200, 900), low(300, 900)}).agreeable(1000));
-  EXPECT_FALSE(tally_of(3, {low(5000, 900), low(300, 900)}).agreeable(1)) << "the third is needed";
-  EXPECT_TRUE(tally_of(3, {low(5000, 900), low(300, 900), low(200, 900)}).agreeable(1));
-  EXPECT_FALSE(tally_of(3, {low(200)}).agreeable(1)) << "one is no majority";
-  EXPECT_TRUE(tally_of(3, {low(90, 0, true), low(80)}).agreeable(100));
-}
-
 TEST(Tally, NodesThatAreNotLockedHaveNoSay) {
   Tally tally = tally_of(3, {low(90, 0, true), low(80), of(Kind::busy)});
   tally.ask(0, 91);
