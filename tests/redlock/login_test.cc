@@ -28,11 +28,23 @@ TEST_F(RedlockLogin, AUserAndPasswordAreForAllNodes) {
 }
 
 TEST_F(RedlockLogin, AWrongPasswordAtOneNodeLeavesTheMajority) {
-  make_user({"~*", "&*", "+@all"}, 2);  // The third knows no such user.
+  make_user({"~*", "&*", "+@all"});
+  ASSERT_EQ(try_at(url()), "granted");
+  masters_.at(2).command({"ACL", "DELUSER", "locker"});
   Client client = open(url());
   EXPECT_EQ(told(client.mutex("x", kLong).try_acquire()), "granted");
   EXPECT_EQ(told(client.mutex("x", kLong).try_acquire_for(1s)), "granted");
-  EXPECT_EQ(masters_.at(2).command({"EXISTS", kMarker}), "0");
+}
+
+TEST_F(RedlockLogin, TheFirstUseNeedsAllNodesAndNamesTheOneThatIsMissing) {
+  make_user({"~*", "&*", "+@all"}, 2);  // The third knows no such user.
+  const std::string said = try_at(url());
+  EXPECT_THAT(said, StartsWith("misconfigured"));
+  EXPECT_THAT(said, HasSubstr("all of them must be there"));
+  EXPECT_THAT(said, HasSubstr(":" + std::to_string(masters_.at(2).port())));
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(masters_.at(i).command({"EXISTS", kMarker}), "0");
+  }
 }
 
 TEST_F(RedlockLogin, AWrongPasswordEverywhereIsSaidAndNotShown) {
@@ -93,6 +105,7 @@ TEST_F(RedlockLogin, WithoutTheRightToRunScriptsNobodyVotes) {
 
 TEST_F(RedlockLogin, ANodeWhereItLacksRightsLeavesTheMajority) {
   make_user({"~*", "&*", "+@all"});
+  ASSERT_EQ(try_at(url()), "granted");
   masters_.at(1).command({"ACL", "SETUSER", "locker", "-eval", "-evalsha", "-script"});
   Client client = open(url());
   EXPECT_EQ(told(client.mutex("x", kLong).try_acquire()), "granted");

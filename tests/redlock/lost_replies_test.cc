@@ -159,7 +159,8 @@ TEST_P(RedlockLostReplies, AndOthersInTheirPlaceStrandNothing) {
     // The connections are in step again.
     ASSERT_TRUE(eventually([&] {
       Result<Lease> next = client_.mutex("y", kLong).try_acquire();
-      return next && next->token().value() == visible_token(watcher_, "y") && next->release().ok();
+      return next && next->token().value() == visible_token(watcher_, "y") &&
+             nodes_.at(0).command({"EXISTS", "y"}) == "1" && next->release().ok();
     }));
   }
 }

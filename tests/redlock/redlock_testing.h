@@ -43,6 +43,11 @@ inline constexpr const char* kFence = "{x}:hf:r";
 inline constexpr const char* kQueue = "{x}:hf:w";
 inline constexpr const char* kMarker = "holdfast:redlock";
 
+// Of an open node's marker.
+inline std::string epoch_of(const std::string& marker) {
+  return marker.substr(0, marker.find(' '));
+}
+
 inline std::string url_of(const std::vector<int>& ports, const std::string& rest = "",
                           const std::string& login = "") {
   std::string hosts;

@@ -105,6 +105,7 @@ Task<Result<void>> Connection::log_in(Deadline deadline) {
   // For people, and for warnings: a user without the right to these can still lock.
   greeting.push_back({"CLIENT", "SETNAME", login.client_name});
   if (on_info) greeting.push_back({"INFO", settings_.info});
+  if (on_appendfsync) greeting.push_back({"CONFIG", "GET", "appendfsync"});
   if (settings_.must_be_master) greeting.push_back({"ROLE"});
   // All in one write, or a short-lived command would wait for each.
   std::deque<Pending> calls;
@@ -129,6 +130,7 @@ Task<Result<void>> Connection::log_in(Deadline deadline) {
     // Without a password the first command of all tells that one is needed.
     if (reply.is_error("NOAUTH")) co_return failure_of(reply, endpoint_);
     if (greeting[i].front() == "INFO" && !reply.is_error()) on_info(reply.text);
+    if (greeting[i].front() == "CONFIG") on_appendfsync(reply.at(1).text);
     if (greeting[i].front() == "ROLE" && !reply.is_error() && reply.at(0).text != "master") {
       co_return failed(Code::unreachable, "it is a " + reply.at(0).text + " now, not the master");
     }

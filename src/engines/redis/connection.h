@@ -47,10 +47,11 @@ class Connection final : private StreamListener {
   ~Connection();
 
   // Replies that nobody asked for (a subscription's messages), the end of a connection, and what
-  // INFO said when one was opened.
+  // INFO and CONFIG GET appendfsync said when one was opened.
   std::function<void(const Reply&)> on_push;
   std::function<void()> on_lost;
   std::function<void(const std::string&)> on_info;
+  std::function<void(const std::string&)> on_appendfsync;
 
   // unreachable, misconfigured: it never left. unknown: it left, and no reply came by the
   // deadline, before the connection broke, or before `stop`. An error of the server's is an Answer.

@@ -49,7 +49,11 @@ std::optional<Marker> Marker::parse(std::string_view text) {
     sound = take(text, '.', marker.epoch.number) && take(text, ' ', marker.epoch.nonce) &&
             take(text, ' ', longest) && take(text, ' ', nodes);
     if (sound && joining) sound = take(text, '\0', until);
-    if (sound && !joining) sound = take(text, ' ', established) && take(text, '\0', nonce);
+    if (sound && !joining) {
+      sound = take(text, ' ', established) && take(text, ' ', marker.opening) && !text.empty() &&
+              text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+      marker.run = text;
+    }
     marker.established = established == 1;
   }
   if (!sound) return std::nullopt;
@@ -60,9 +64,14 @@ std::optional<Marker> Marker::parse(std::string_view text) {
 }
 
 std::string Marker::open_text(const quorum::Era& epoch, std::int64_t longest_ms, std::size_t nodes,
-                              std::uint64_t opening) {
+                              std::uint64_t opening, const std::string& run) {
   return text_of(epoch) + ' ' + std::to_string(longest_ms) + ' ' + std::to_string(nodes) + " 0 " +
-         std::to_string(opening);
+         std::to_string(opening) + ' ' + run;
+}
+
+std::string Marker::in_run(const std::string& other) const {
+  return text_of(epoch) + ' ' + std::to_string(longest_ms) + ' ' + std::to_string(nodes) +
+         (established ? " 1 " : " 0 ") + std::to_string(opening) + ' ' + other;
 }
 
 std::string text_of(const quorum::Era& epoch) {

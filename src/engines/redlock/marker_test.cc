@@ -14,15 +14,14 @@ TEST(MarkerTest, NothingIsBlank) {
   const std::optional<Marker> marker = Marker::parse("");
   ASSERT_TRUE(marker);
   EXPECT_EQ(marker->state, State::blank);
-  EXPECT_FALSE(marker->votes());
 }
 
 TEST(MarkerTest, WhatIsWrittenForAnOpenNodeIsRead) {
-  const std::string text = Marker::open_text(Era{1794791524210, 77}, 60000, 5, 42);
+  const std::string text = Marker::open_text(Era{1794791524210, 77}, 60000, 5, 42, "c0ffee");
   const std::optional<Marker> marker = Marker::parse(text);
   ASSERT_TRUE(marker);
   EXPECT_EQ(marker->state, State::open);
-  EXPECT_TRUE(marker->votes());
+  EXPECT_EQ(marker->run, "c0ffee");
   EXPECT_TRUE(marker->epoch == (Era{1794791524210, 77}));
   EXPECT_EQ(marker->longest_ms, 60000);
   EXPECT_EQ(marker->nodes, 5U);
@@ -31,10 +30,10 @@ TEST(MarkerTest, WhatIsWrittenForAnOpenNodeIsRead) {
 }
 
 TEST(MarkerTest, AnEpochThatAMajorityHadIsToldApart) {
-  const std::optional<Marker> marker = Marker::parse("7.8 60000 3 1 9");
+  const std::optional<Marker> marker = Marker::parse("7.8 60000 3 1 9 ab");
   ASSERT_TRUE(marker);
   EXPECT_TRUE(marker->established);
-  EXPECT_TRUE(marker->votes());
+  EXPECT_EQ(marker->in_run("cd"), "7.8 60000 3 1 9 cd");
 }
 
 TEST(MarkerTest, ANodeThatDoesNotVoteYetSaysWhy) {
@@ -42,12 +41,10 @@ TEST(MarkerTest, ANodeThatDoesNotVoteYetSaysWhy) {
   ASSERT_TRUE(founding);
   EXPECT_EQ(founding->state, State::founding);
   EXPECT_EQ(founding->nodes, 3U);
-  EXPECT_FALSE(founding->votes());
 
   const std::optional<Marker> marked = Marker::parse("marked 12 3");
   ASSERT_TRUE(marked);
   EXPECT_EQ(marked->state, State::marked);
-  EXPECT_FALSE(marked->votes());
 
   const std::optional<Marker> joining = Marker::parse("joining 7.8 60000 5 1794791584210");
   ASSERT_TRUE(joining);
@@ -55,7 +52,6 @@ TEST(MarkerTest, ANodeThatDoesNotVoteYetSaysWhy) {
   EXPECT_TRUE(joining->epoch == (Era{7, 8}));
   EXPECT_EQ(joining->longest_ms, 60000);
   EXPECT_EQ(joining->until_ms, 1794791584210);
-  EXPECT_FALSE(joining->votes());
 }
 
 TEST(MarkerTest, ALaterEpochIsGreaterAndNoTwoAreTheSame) {
@@ -69,11 +65,13 @@ TEST(MarkerTest, WhatIsNoMarkerIsNotTakenForOne) {
                            "7.8 60000",
                            "7.8 60000 3",
                            "7.8 60000 3 1",
-                           "7.8 60000 3 1 9 ",
-                           "7 60000 3 1 9",
-                           "7.8  60000 3 1 9",
-                           "-7.8 60000 3 1 9",
-                           "7.8 60000 3 1 x",
+                           "7.8 60000 3 1 9",
+                           "7.8 60000 3 1 9 xyz",
+                           "7.8 60000 3 1 9 ab ",
+                           "7 60000 3 1 9 ab",
+                           "7.8  60000 3 1 9 ab",
+                           "-7.8 60000 3 1 9 ab",
+                           "7.8 60000 3 1 x ab",
                            "founding",
                            "founding 3",
                            "founding 3 ",
@@ -83,8 +81,8 @@ TEST(MarkerTest, WhatIsNoMarkerIsNotTakenForOne) {
                            "joining 7.8 60000 5 1 2",
                            "joining",
                            "something else",
-                           " 7.8 60000 3 1 9",
-                           "9007199254740993.8 60000 3 1 9"}) {
+                           " 7.8 60000 3 1 9 ab",
+                           "9007199254740993.8 60000 3 1 9 ab"}) {
     EXPECT_FALSE(Marker::parse(text)) << text;
   }
 }

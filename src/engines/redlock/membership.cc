@@ -45,17 +45,18 @@ Membership::Membership(Runtime& runtime, const Voters& voters, Scripts& scripts,
 
 // ---- What is known -----------------------------------------------------------------------------
 
-void Membership::hear_of(const Marker& marker) {
+void Membership::hear_of(std::size_t node) {
+  const Marker& marker = voters_[node]->marker();
   if (marker.epoch > era_) {
     era_ = marker.epoch;
     established_ = false;
   }
-  if (marker.votes() && marker.epoch == era_ && marker.established) established_ = true;
+  if (marker.established && marker.epoch == era_) established_ = true;
 }
 
 bool Membership::incomplete() const {
   return std::any_of(voters_.begin(), voters_.end(), [&](const auto& voter) {
-    return voter->marker_known() && (!voter->marker().votes() || voter->marker().epoch != era_);
+    return voter->marker_known() && (!voter->votes() || voter->marker().epoch != era_);
   });
 }
 
@@ -66,7 +67,7 @@ std::string Membership::state() const {
     const Marker& marker = voter->marker();
     if (!voter->marker_known()) {
       what = "has not answered";
-    } else if (!marker.votes()) {
+    } else if (!voter->votes()) {
       what = "has lost its data, or is new, and does not vote yet";
     } else if (marker.epoch != era_) {
       what = "is about to learn of a new epoch";
@@ -97,7 +98,7 @@ Membership::Nodes Membership::everybody() const {
 Membership::Nodes Membership::in_state(const Nodes& nodes, State state) const {
   Nodes found;
   for (const std::size_t node : nodes) {
-    if (voters_[node]->marker().state == state) found.push_back(node);
+    if (voters_[node]->state() == state) found.push_back(node);
   }
   return found;
 }
@@ -113,11 +114,11 @@ std::int64_t Membership::longest_ms(const Nodes& nodes) const {
 // ---- Asking ------------------------------------------------------------------------------------
 
 Task<void> Membership::tend(std::size_t node, redis::Script& script,
-                            std::vector<std::string> arguments, Deadline deadline,
+                            std::vector<std::string> arguments, Deadline deadline, bool needed,
                             std::shared_ptr<Outlook> outlook) {
   RedisVoter& voter = *voters_[node];
   Result<void> done(Failure(Code::unreachable, voter.display() + " does not answer"));
-  if (voter.responsive()) done = co_await voter.ready(deadline);
+  if (voter.responsive() || needed) done = co_await voter.ready(deadline);
   if (done) done = co_await voter.tend(script, std::move(arguments), deadline);
   if (done) {
     outlook->answered.push_back(node);
@@ -140,7 +141,7 @@ Task<Membership::Outlook> Membership::tend_each(Nodes nodes, redis::Script& scri
   Deadline limit = deadline.sooner(begin + 4 * node_timeout_);
   TaskGroup group(runtime_);
   for (const std::size_t node : nodes) {
-    group.spawn(tend(node, script, arguments, limit, outlook));
+    group.spawn(tend(node, script, arguments, limit, needed, outlook));
   }
   while (outlook->pending > 0) {
     if (!needed && outlook->answered.size() >= quorum::majority_of(nodes.size())) {
@@ -201,7 +202,8 @@ Task<Result<bool>> Membership::open_once(Duration ttl, Deadline deadline) {
                                         std::to_string(majority) + " are needed (" + why + ")");
   }
   if (std::optional<Failure> why = misfit(seen)) co_return *why;
-  for (const std::size_t node : seen) hear_of(voters_[node]->marker());
+  for (const std::size_t node : seen) hear_of(node);
+  co_await welcome(seen, deadline);
   const std::int64_t ttl_ms = redis::milliseconds_of(ttl);
   const Nodes unused = in_state(seen, State::founding);
   if (in_state(seen, State::blank).size() + unused.size() == seen.size()) {
@@ -247,7 +249,7 @@ std::optional<Failure> Membership::misfit(const Nodes& seen) const {
 // So many have lost their data that those who come back would find too few to ask.
 std::optional<Failure> Membership::hopeless(const Nodes& seen) const {
   const auto forgot = std::count_if(seen.begin(), seen.end(), [&](std::size_t node) {
-    return voters_[node]->marker_known() && !voters_[node]->marker().votes();
+    return voters_[node]->marker_known() && !voters_[node]->votes();
   });
   const auto lost = static_cast<std::size_t>(forgot);
   if (lost == size() || size() - lost >= majority_of_others(size())) return std::nullopt;
@@ -272,7 +274,7 @@ Task<Result<void>> Membership::found(Nodes seen, Outlook outlook, std::int64_t l
           "of them must be there (" +
               (outlook.why.empty() ? "one does not answer" : outlook.why) + ")");
     }
-    for (const std::size_t node : outlook.answered) hear_of(voters_[node]->marker());
+    for (const std::size_t node : outlook.answered) hear_of(node);
     const Nodes blank = in_state(everybody(), State::blank);
     if (blank.size() + in_state(everybody(), State::founding).size() < size()) {
       co_return Result<void>();  // Somebody else was faster.
@@ -282,12 +284,14 @@ Task<Result<void>> Membership::found(Nodes seen, Outlook outlook, std::int64_t l
   const Nodes told = co_await tend_all(everybody(), scripts_.found, std::move(as), deadline);
   const Nodes founding = in_state(told, State::founding);
   if (founding.size() < quorum::majority_of(size())) co_return Result<void>();
-  const std::string text = Marker::open_text(new_epoch(), longest, size(), nonce());
+  const quorum::Era epoch = new_epoch();
   for (const std::size_t node : founding) {
-    std::vector<std::string> from_to{voters_[node]->marker().text, text};
+    const std::string& run = voters_[node]->identity().run_id;
+    std::vector<std::string> from_to{voters_[node]->marker().text,
+                                     Marker::open_text(epoch, longest, size(), nonce(), run)};
     Nodes alone{node};
     co_await tend_all(std::move(alone), scripts_.change, std::move(from_to), deadline);
-    hear_of(voters_[node]->marker());
+    hear_of(node);
   }
   co_return Result<void>();
 }
@@ -296,7 +300,7 @@ Task<void> Membership::raise(Nodes nodes, std::int64_t longest, Deadline deadlin
   std::vector<std::string> to{std::to_string(era_.number), std::to_string(era_.nonce),
                               std::to_string(longest), established_ ? "1" : "0"};
   const Nodes told = co_await tend_all(std::move(nodes), scripts_.raise, std::move(to), deadline);
-  for (const std::size_t node : told) hear_of(voters_[node]->marker());
+  for (const std::size_t node : told) hear_of(node);
 }
 
 // A majority that shows the epoch, and then shows it again without having lost anything, had it at
@@ -305,7 +309,7 @@ Task<void> Membership::establish(Nodes nodes, Deadline deadline) {
   std::map<std::size_t, std::string> before;
   for (const std::size_t node : nodes) {
     const Marker& marker = voters_[node]->marker();
-    if (marker.votes() && marker.epoch == era_) before[node] = marker.text;
+    if (voters_[node]->votes() && marker.epoch == era_) before[node] = marker.text;
   }
   const std::size_t majority = quorum::majority_of(size());
   if (before.size() < majority) co_return;
@@ -317,7 +321,7 @@ Task<void> Membership::establish(Nodes nodes, Deadline deadline) {
   for (const std::size_t node : told) {
     const auto place = before.find(node);
     if (place != before.end() && place->second == voters_[node]->marker().text) ++unchanged;
-    hear_of(voters_[node]->marker());
+    hear_of(node);
   }
   if (unchanged < majority || era_ != era) co_return;
   established_ = true;
@@ -340,12 +344,36 @@ Task<void> Membership::bring_back(const Nodes& seen, const Nodes& open, Deadline
     std::vector<std::string> as{std::to_string(nonce()), std::to_string(size())};
     co_await tend_all(unused, scripts_.mark, std::move(as), deadline);
   }
+  for (const std::size_t node : in_state(seen, State::restarted)) {
+    if (!voters_[node]->identity().durable) co_await renounce(node, deadline);
+  }
   for (const std::size_t node : in_state(seen, State::marked)) co_await join(node, open, deadline);
   for (const std::size_t node : in_state(seen, State::joining)) {
     if (voters_[node]->silent_for() == Duration(0) && !finishing_) {
       finishing_ = true;
       background_.spawn(finish(node, open));
     }
+  }
+}
+
+// It came back with data, but perhaps with those of long ago.
+Task<void> Membership::renounce(std::size_t node, Deadline deadline) {
+  std::vector<std::string> from_to{
+      voters_[node]->marker().text,
+      "marked " + std::to_string(nonce()) + ' ' + std::to_string(size())};
+  Nodes alone{node};
+  co_await tend_all(std::move(alone), scripts_.change, std::move(from_to), deadline);
+}
+
+// One that wrote everything down at once has forgotten nothing.
+Task<void> Membership::welcome(const Nodes& seen, Deadline deadline) {
+  for (const std::size_t node : in_state(seen, State::restarted)) {
+    const RedisVoter& voter = *voters_[node];
+    if (!voter.identity().durable) continue;
+    std::vector<std::string> from_to{voter.marker().text,
+                                     voter.marker().in_run(voter.identity().run_id)};
+    Nodes alone{node};
+    co_await tend_all(std::move(alone), scripts_.change, std::move(from_to), deadline);
   }
 }
 
@@ -358,15 +386,14 @@ Task<void> Membership::join(std::size_t node, Nodes open, Deadline deadline) {
       co_await tend_all(std::move(open), scripts_.look, std::move(nothing), deadline);
   const Nodes others = in_state(asked, State::open);
   if (others.size() < majority_of_others(size())) co_return;
-  for (const std::size_t other : others) hear_of(voters_[other]->marker());
+  for (const std::size_t other : others) hear_of(other);
   const quorum::Era epoch = new_epoch();
   era_ = epoch;
   established_ = false;
   co_await raise(others, longest_ms(others), deadline);
   std::size_t raised = 0;
   for (const std::size_t other : others) {
-    const Marker& marker = voters_[other]->marker();
-    if (marker.votes() && marker.epoch >= epoch) ++raised;
+    if (voters_[other]->votes() && voters_[other]->marker().epoch >= epoch) ++raised;
   }
   if (raised < majority_of_others(size())) co_return;
   const std::int64_t silence = longest_ms(others);
@@ -390,7 +417,8 @@ Task<void> Membership::finish(std::size_t node, Nodes open) {
   const Result<bool> ours = co_await joining.claim_finish(deadline);
   if (ours && *ours && co_await take_over(node, open, deadline)) {
     std::vector<std::string> from_to{
-        marker.text, Marker::open_text(marker.epoch, marker.longest_ms, size(), nonce())};
+        marker.text, Marker::open_text(marker.epoch, marker.longest_ms, size(), nonce(),
+                                       joining.identity().run_id)};
     Nodes alone{node};
     co_await tend_all(std::move(alone), scripts_.change, std::move(from_to), deadline);
   }
@@ -412,7 +440,7 @@ Task<bool> Membership::take_over(std::size_t node, const Nodes& open, Deadline d
     const Result<void> looked =
         co_await voters_[other]->tend(scripts_.look, std::move(nothing), deadline);
     const Marker& seen = voters_[other]->marker();
-    if (!looked || !seen.votes() || seen.epoch < marker.epoch) continue;
+    if (!looked || !voters_[other]->votes() || seen.epoch < marker.epoch) continue;
     ++asked;
     for (const auto& [key, token] : *fences) {
       std::uint64_t& known = highest[key];

@@ -52,7 +52,7 @@ class Membership {
 
   std::size_t size() const { return voters_.size(); }
   Task<void> tend(std::size_t node, redis::Script& script, std::vector<std::string> arguments,
-                  Deadline deadline, std::shared_ptr<Outlook> outlook);
+                  Deadline deadline, bool needed, std::shared_ptr<Outlook> outlook);
   // Runs a script at each of the nodes, at the same time. Slow ones are not waited for much longer
   // than a majority, unless they are all `needed`.
   Task<Outlook> tend_each(Nodes nodes, redis::Script& script, std::vector<std::string> arguments,
@@ -71,11 +71,13 @@ class Membership {
   Task<void> raise(Nodes nodes, std::int64_t longest_ms, Deadline deadline);
   Task<void> establish(Nodes nodes, Deadline deadline);
   Task<void> bring_back(const Nodes& seen, const Nodes& open, Deadline deadline);
+  Task<void> renounce(std::size_t node, Deadline deadline);
+  Task<void> welcome(const Nodes& seen, Deadline deadline);
   Task<void> join(std::size_t node, Nodes open, Deadline deadline);
   Task<void> finish(std::size_t node, Nodes open);
   Task<bool> take_over(std::size_t node, const Nodes& open, Deadline deadline);
 
-  void hear_of(const Marker& marker);
+  void hear_of(std::size_t node);
   quorum::Era new_epoch();
   std::uint64_t wall_ms() const;
   std::uint64_t nonce() { return runtime_.random() >> 11; }  // what a script can count to

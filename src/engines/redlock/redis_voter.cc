@@ -62,6 +62,10 @@ RedisVoter::RedisVoter(Runtime& runtime, const redis::Settings& settings, Script
     identity_ = Identity::from(info);
     told();
   };
+  // (A user without the right to ask is told nothing, and we believe nothing.)
+  node_->connection().on_appendfsync = [this](const std::string& when) {
+    identity_.durable = identity_.keeps_data && when == "always";
+  };
 }
 
 // ---- Reaching it -------------------------------------------------------------------------------
@@ -80,6 +84,11 @@ Task<Result<void>> RedisVoter::ready(Deadline deadline) {
   }
   if (std::optional<Failure> why = unfit()) co_return *why;
   co_return Result<void>();
+}
+
+Marker::State RedisVoter::state() const {
+  const bool other = marker_.state == Marker::State::open && marker_.run != identity_.run_id;
+  return other ? Marker::State::restarted : marker_.state;
 }
 
 // Only independent masters can vote.
@@ -135,8 +144,7 @@ std::string RedisVoter::arrival_of(const quorum::Ticket& ticket) const {
 
 Task<Ballot> RedisVoter::vote(const Claim& claim, const Proposal& proposal, Deadline deadline) {
   const std::int64_t ttl_ms = milliseconds_of(claim.ttl);
-  if (marker_known_ &&
-      (!marker_.votes() || marker_.epoch != proposal.era || ttl_ms > marker_.longest_ms)) {
+  if (marker_known_ && (!votes() || marker_.epoch != proposal.era || ttl_ms > marker_.longest_ms)) {
     // A node that rejoins is looked at from time to time; see the electorate.
     co_return closed();
   }
@@ -220,7 +228,7 @@ Ballot RedisVoter::ballot_of(const Result<Answer>& answer) {
 Ballot RedisVoter::closed() const {
   Ballot ballot;
   ballot.kind = Ballot::Kind::closed;
-  if (!marker_.votes()) {
+  if (!votes()) {
     ballot.why = display() + ": it has lost its data and does not vote yet";
   }
   return ballot;

@@ -33,10 +33,11 @@ struct Scripts {
 // What a server says of itself when a connection to it is opened.
 struct Identity {
   std::string run_id;
-  std::string role;  // "master"
-  std::string mode;  // "standalone"
-  bool keeps_data = false;
-  std::string evicts;  // the policy of one that throws keys away; else empty
+  std::string role;         // "master"
+  std::string mode;         // "standalone"
+  bool keeps_data = false;  // it has an append-only file
+  bool durable = false;     // and what it answered is in it
+  std::string evicts;       // the policy of one that throws keys away; else empty
 
   static Identity from(const std::string& info);
 };
@@ -72,6 +73,9 @@ class RedisVoter final : public quorum::Voter {
 
   // As last seen.
   const Marker& marker() const { return marker_; }
+  // What that means in the process that we are connected to.
+  Marker::State state() const;
+  bool votes() const { return state() == Marker::State::open; }
   bool marker_known() const { return marker_known_; }
   // How long a node that is joining is still silent, as last seen; 0 if it may be opened.
   Duration silent_for() const { return silent_for_; }

@@ -123,13 +123,14 @@ end
 
 -- Keeps the word, for a moment, for those who wait at the head of the line, and tells them; a
 -- waiter whom nobody hears is dead. It is no vote: the waiter asks for that. True if `self` is the
--- head and could have it.
-local function serve(self)
+-- head and could have it. The `giver` has just given the word back to wait for more: offered the
+-- same again at once, it would ask again at once, for as long as another has the majority.
+local function serve(self, giver)
   while true do
     local head = redis.call('ZRANGE', queue, 0, 0)[1]
     if not head then return false end
     local id, mode, keep, channel, label = string.match(head, '^(%x+) (%a) 1 (%d+) (%S+) (.*)$')
-    if id and not admits(mode) then return false end
+    if id and (id == giver or not admits(mode)) then return false end
     redis.call('ZREM', queue, head)
     if id and id == self then return true end
     if id and redis.call('HEXISTS', details, id) == 0 then  -- Else it reads already.
@@ -206,6 +207,7 @@ if mode == 'x' then
   local value, fence = redis.call('GET', KEYS[1]), redis.call('GET', KEYS[2])
   local mine = fence == ARGV[3] .. ' ' .. id
   if value and string.sub(value, 1, 33) == id .. ' ' and mine then
+    if string.sub(value, 34, 35) == '0 ' then return 2 end  -- Only kept for it: to be voted for.
     redis.call('PEXPIRE', KEYS[1], ARGV[2])
     return 1
   end
@@ -241,7 +243,7 @@ if ARGV[2] == '0' then
 elseif not is_mine(ARGV[1], string.sub(ARGV[3], 1, 1)) then  -- a later attempt has it
   queue_up(member, ARGV[2])
 end
-serve(nil)
+serve(nil, ARGV[2] ~= '0' and ARGV[1] or nil)
 return held
 )lua";
   return source;
@@ -319,7 +321,7 @@ end
 const std::string& raise_source() {
   static const std::string source = R"lua(
 local number, nonce, longest, nodes, established, opening =
-  string.match(redis.call('GET', KEYS[1]) or '', '^(%d+)%.(%d+) (%d+) (%d+) (%d) (%d+)$')
+  string.match(redis.call('GET', KEYS[1]) or '', '^(%d+)%.(%d+) (%d+) (%d+) (%d) (%d+ %x+)$')
 if number then
   local n, m = tonumber(number), tonumber(nonce)
   local new_n, new_m = tonumber(ARGV[1]), tonumber(ARGV[2])
