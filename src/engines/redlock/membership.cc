@@ -269,7 +269,7 @@ Task<Result<void>> Membership::found(Nodes seen, Outlook outlook, std::int64_t l
     outlook = co_await tend_each(everybody(), scripts_.look, std::move(nothing), deadline, true);
     if (outlook.answered.size() < size()) {
       co_return Failure(
-          Code::unreachable,
+          outlook.code,
           "these nodes are used for the first time, or have lost their data; then all "
           "of them must be there (" +
               (outlook.why.empty() ? "one does not answer" : outlook.why) + ")");

@@ -1,0 +1,299 @@
+// bench_redlock: a lock on five nodes beside one on a single node, and beside node-redlock, in one
+// run, on servers of its own. Each ratio is of two numbers taken side by side in one repetition; the
+// row's own is the median. Ends with status 0 whatever the bars say.
+#include <holdfast/holdfast.h>
+
+#include <array>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <memory>
+#include <string_view>
+
+#include "disturbance.h"
+#include "process.h"
+#include "race.h"
+#include "raw.h"
+#include "report.h"
+#include "server.h"
+#include "slow_link.h"
+
+namespace holdfast::bench {
+
+namespace {
+
+constexpr const char* kUsage = R"(usage: bench_redlock [OPTIONS]
+  --repetitions N    1 to 100 (default 5)
+  --seconds S        of one side in one repetition (default 1)
+  --peer FILE        node_redlock.mjs, beside which it is measured; left out without
+  --quick            a smoke run; its figures mean little
+  --json             one JSON object instead of the table
+)";
+
+constexpr int kNodes = 5;
+constexpr int kMostRepetitions = 100;
+
+struct Plan {
+  bool json = false;
+  int repetitions = 5;
+  Seconds span{1};
+  std::string peer;
+};
+
+std::string url_of(const std::vector<int>& ports) {
+  std::string url;
+  for (const int port : ports) {
+    url += (url.empty() ? "redlock://127.0.0.1:" : ",127.0.0.1:") + std::to_string(port);
+  }
+  return url;
+}
+
+double microseconds(Duration span) {
+  return std::chrono::duration<double, std::micro>(span).count();
+}
+
+// The median time of an acquire of each, one after the other in turns, so that what disturbs one
+// disturbs the others as well.
+std::vector<double> acquire_us(std::vector<Client>& clients, Seconds span) {
+  std::vector<std::vector<double>> times(clients.size());
+  std::vector<Mutex> mutexes;
+  for (Client& client : clients) mutexes.push_back(client.mutex("latency"));
+  const BootTime warm = BootClock::now() + std::chrono::duration_cast<Duration>(span / 5);
+  const BootTime end = warm + std::chrono::duration_cast<Duration>(span);
+  while (BootClock::now() < end) {
+    for (std::size_t i = 0; i < clients.size(); ++i) {
+      const BootTime begin = BootClock::now();
+      Lease lease = mutexes[i].acquire().value();
+      const BootTime got = BootClock::now();
+      lease.release().value();
+      if (got > warm) times[i].push_back(microseconds(got - begin));
+    }
+  }
+  std::vector<double> medians;
+  for (const std::vector<double>& each : times) medians.push_back(median(each));
+  return medians;
+}
+
+struct Latencies {
+  std::array<double, kMostRepetitions> one, five, stopped, slow, ping;
+};
+
+class Nodes {
+ public:
+  explicit Nodes(int cpu) {
+    for (int i = 0; i < kNodes; ++i) servers_.push_back(std::make_unique<Server>(cpu));
+  }
+  std::vector<int> ports() const {
+    std::vector<int> ports;
+    for (const auto& server : servers_) ports.push_back(server->port());
+    return ports;
+  }
+  pid_t pid(std::size_t index) const { return servers_[index]->pid(); }
+
+ private:
+  std::vector<std::unique_ptr<Server>> servers_;
+};
+
+// Five nodes that are well, five of which two are stopped, five of which one answers 200 ms late.
+Latencies measure_latencies(const Plan& plan, int one_port, const Nodes& well, const Nodes& halted,
+                            const Nodes& late) {
+  std::vector<int> late_ports = late.ports();
+  const SlowLink link(late_ports.back(), std::chrono::milliseconds(200));
+  std::vector<Client> clients;
+  clients.push_back(Client::open("redis://127.0.0.1:" + std::to_string(one_port)).value());
+  clients.push_back(Client::open(url_of(well.ports())).value());
+  clients.push_back(Client::open(url_of(halted.ports())).value());
+  // (Founded by a client that has no slow way to it.)
+  Client::open(url_of(late_ports)).value().mutex("latency").acquire().value().release().value();
+  late_ports.back() = link.port();
+  clients.push_back(Client::open(url_of(late_ports)).value());
+  for (Client& client : clients) {
+    client.mutex("latency").acquire().value().release().value();
+  }
+  kill(halted.pid(0), SIGSTOP);
+  kill(halted.pid(3), SIGSTOP);
+  clients[2].mutex("latency").acquire().value().release().value();
+  // Until it is known that they do not answer.
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  Latencies all{};
+  Raw raw(one_port);
+  for (int i = 0; i < plan.repetitions; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    const std::vector<double> medians = acquire_us(clients, plan.span);
+    all.one.at(at) = medians[0];
+    all.five.at(at) = medians[1];
+    all.stopped.at(at) = medians[2];
+    all.slow.at(at) = medians[3];
+    all.ping.at(at) = raw.ping_us(2000);
+  }
+  kill(halted.pid(0), SIGCONT);
+  kill(halted.pid(3), SIGCONT);
+  return all;
+}
+
+std::vector<double> ratios(const Plan& plan, const std::array<double, kMostRepetitions>& of,
+                           const std::array<double, kMostRepetitions>& to) {
+  std::vector<double> all;
+  for (int i = 0; i < plan.repetitions; ++i) {
+    all.push_back(of.at(static_cast<std::size_t>(i)) / to.at(static_cast<std::size_t>(i)));
+  }
+  return all;
+}
+
+double middle(const Plan& plan, const std::array<double, kMostRepetitions>& of) {
+  return median(std::vector<double>(of.begin(), of.begin() + plan.repetitions));
+}
+
+void report_latencies(const Plan& plan, int cpu, Report& report) {
+  const std::vector<int> cpus = allowed_cpus();
+  const Server one(cpus.front());
+  const Nodes well(cpus.front()), halted(cpus.front()), late(cpus.front());
+  const Disturbance disturbance(one.pid());
+  const Latencies all = in_process(
+      cpu, [&] { return measure_latencies(plan, one.port(), well, halted, late); });
+  const bool same = cpu == cpus.front();
+  const std::string where = same ? ", on the servers' CPU" : ", on another CPU";
+  const std::string suffix = same ? "_same_cpu" : "";
+  report.add({.name = "acquire_5_nodes" + suffix,
+              .what = "acquire on 5 nodes; of 1 node" + where,
+              .values = ratios(plan, all.five, all.one),
+              .bar = Bar{Bar::Side::at_most, 2},
+              .detail = format("1 node %.0f us, 5 nodes %.0f us, PING %.0f us",
+                               middle(plan, all.one), middle(plan, all.five),
+                               middle(plan, all.ping)),
+              .figures = {{"one_us", middle(plan, all.one)},
+                          {"five_us", middle(plan, all.five)},
+                          {"ping_us", middle(plan, all.ping)}}});
+  report.add({.name = "acquire_2_of_5_stopped" + suffix,
+              .what = "2 of 5 stopped; of 5 well" + where,
+              .values = ratios(plan, all.stopped, all.five),
+              .bar = Bar{Bar::Side::at_most, 1.3},
+              .detail = format("%.0f us", middle(plan, all.stopped)),
+              .figures = {{"stopped_us", middle(plan, all.stopped)}}});
+  report.add({.name = "acquire_1_of_5_slow" + suffix,
+              .what = "1 of 5 answers 200 ms late; of 5 well" + where,
+              .values = ratios(plan, all.slow, all.five),
+              .bar = Bar{Bar::Side::at_most, 1.1},
+              .detail = format("%.0f us", middle(plan, all.slow)),
+              .figures = {{"slow_us", middle(plan, all.slow)}}});
+  report.note_disturbance("latency" + suffix, disturbance.so_far());
+}
+
+// ---- Beside node-redlock -----------------------------------------------------------------------
+
+double our_rate(const Plan& plan, const std::string& url, int workers) {
+  Client client = Client::open(url).value();
+  std::vector<Mutex> mutexes;
+  std::vector<Pair> pairs;
+  for (int i = 0; i < workers; ++i) mutexes.push_back(client.mutex("pair-" + std::to_string(i)));
+  for (Mutex& mutex : mutexes) {
+    pairs.emplace_back([&mutex] { mutex.acquire().value().release().value(); });
+  }
+  return Race(pairs).rate(Seconds(0.3), plan.span);
+}
+
+double peer_rate(const Plan& plan, const Nodes& nodes, int workers, int cpu) {
+  std::string command = format("taskset -c %d node '%s' %d %.3f", cpu, plan.peer.c_str(), workers,
+                               plan.span.count());
+  for (const int port : nodes.ports()) command += " " + std::to_string(port);
+  FILE* output = popen(command.c_str(), "r");
+  double rate = 0;
+  const bool read = output && std::fscanf(output, "%lf", &rate) == 1;
+  if (!output || pclose(output) != 0 || !read) throw std::runtime_error("the peer failed: " + command);
+  return rate;
+}
+
+void report_peer(const Plan& plan, int workers, Report& report) {
+  const std::vector<int> cpus = allowed_cpus();
+  const Nodes nodes(cpus.front());
+  const std::string url = url_of(nodes.ports());
+  std::vector<double> ours, theirs, values;
+  for (int i = 0; i < plan.repetitions; ++i) {
+    report.progress(format("node-redlock, %d workers: repetition %d", workers, i + 1));
+    theirs.push_back(peer_rate(plan, nodes, workers, cpus.back()));
+    ours.push_back(in_process(cpus.back(), [&] { return our_rate(plan, url, workers); }));
+    values.push_back(ours.back() / theirs.back());
+  }
+  report.add({.name = format("pairs_%d_of_node_redlock", workers),
+              .what = format("%d worker%s on 5 nodes; of node-redlock", workers,
+                             workers == 1 ? "" : "s"),
+              .values = values,
+              .bar = Bar{Bar::Side::at_least, 3},
+              .detail = format("node-redlock %.0f, Holdfast %.0f pairs/s", median(theirs),
+                               median(ours)),
+              .figures = {{"theirs_per_s", median(theirs)}, {"ours_per_s", median(ours)}}});
+}
+
+// ---- The program -------------------------------------------------------------------------------
+
+[[noreturn]] void refuse() {
+  std::fputs(kUsage, stderr);
+  std::exit(64);
+}
+
+double number(const char* text, double least, double most) {
+  char* end = nullptr;
+  const double value = text ? std::strtod(text, &end) : 0;
+  if (!text || end == text || *end != '\0' || !(value >= least && value <= most)) refuse();
+  return value;
+}
+
+Plan parse(int argc, char** argv) {
+  Plan plan;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view option = argv[i];
+    const char* const value = i + 1 < argc ? argv[i + 1] : nullptr;
+    if (option == "--help" || option == "-h") {
+      std::fputs(kUsage, stdout);
+      std::exit(0);
+    } else if (option == "--json") {
+      plan.json = true;
+    } else if (option == "--quick") {
+      plan.repetitions = 1;
+      plan.span = Seconds(0.2);
+    } else if (option == "--peer" && value) {
+      plan.peer = value;
+      ++i;
+    } else if (option == "--repetitions") {
+      plan.repetitions = static_cast<int>(number(value, 1, kMostRepetitions));
+      ++i;
+    } else if (option == "--seconds") {
+      plan.span = Seconds(number(value, 0.01, 3600));
+      ++i;
+    } else {
+      refuse();
+    }
+  }
+  return plan;
+}
+
+void run(const Plan& plan) {
+  const std::vector<int> cpus = allowed_cpus();
+  Report report(plan.json);
+  report.open(format("Redlock on 5 x Redis %s, %zu CPUs, %d repetition%s",
+                     Server(cpus.front()).version().c_str(), cpus.size(), plan.repetitions,
+                     plan.repetitions == 1 ? "" : "s"));
+  report_latencies(plan, cpus.front(), report);
+  if (cpus.size() > 1) report_latencies(plan, cpus.back(), report);
+  if (!plan.peer.empty()) {
+    report_peer(plan, 1, report);
+    report_peer(plan, 16, report);
+  }
+  report.close();
+}
+
+}  // namespace
+
+}  // namespace holdfast::bench
+
+int main(int argc, char** argv) {
+  const holdfast::bench::Plan plan = holdfast::bench::parse(argc, argv);
+  try {
+    holdfast::bench::run(plan);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "bench_redlock: %s\n", error.what());
+    return 1;
+  }
+  return 0;
+}
