@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "base/waiting_lines.h"
 #include "engines/memcached/holds.h"
-#include "engines/memcached/line.h"
 #include "engines/memcached/persist.h"
 
 namespace holdfast::internal {
@@ -17,7 +17,6 @@ using memcached::ItemTtl;
 using memcached::Kept;
 using memcached::Keys;
 using memcached::kForeignLabel;
-using memcached::Lines;
 using memcached::persist;
 using memcached::Repeated;
 using memcached::Replacement;
@@ -95,7 +94,7 @@ class MemcachedEngine final : public Engine {
 
   Guarantees guarantees_ = memcached_guarantees();
   const memcached::Settings settings_;
-  Lines lines_;
+  WaitingLines lines_;
   memcached::Node node_;
   memcached::Holds holds_;
 };
@@ -229,7 +228,7 @@ Task<Result<Grant>> MemcachedEngine::wait_in_line(const Claim& claim, const Keys
   constexpr Duration kLongest = std::chrono::milliseconds(50);
   // Who stands in the line outlasts a server that is being restarted.
   constexpr Duration kPatience = std::chrono::seconds(30);
-  Lines::Place place(lines_, runtime(), keys.word, claim.id);
+  WaitingLines::Place place(lines_, runtime(), keys.word, claim.id);
   ClaimId holder;
   if (known) {
     place.seen() = known->busy;

@@ -41,10 +41,7 @@ class MemcachedElectorate final : public quorum::Electorate {
     }
     return std::nullopt;
   }
-  std::optional<Failure> refuses(const Claim& claim) const override {
-    if (ItemTtl(claim.ttl).sure >= claim.ttl) return std::nullopt;
-    return Failure(Code::invalid_argument, "a ttl of 30 days is more than memcached can count");
-  }
+  Duration sure_ttl(Duration ttl) const override { return ItemTtl(ttl).sure; }
   Task<Result<bool>> open(Duration, Deadline) override { co_return false; }
 
  private:

@@ -48,6 +48,7 @@ struct Ballot {
   std::uint64_t fence = 0;  // (locked, busy) the highest token that the node has accepted
   bool own = false;         // (locked, not accepted) that one was accepted for this very claim
   std::uint64_t most = 0;   // (locked, not accepted) above this it accepts none; 0: not said
+  bool resent = false;      // what was asked after it may have been done before it
   BootTime sent_at{};       // (locked) the vote counts from here
   std::string holder;       // (busy) whose word it is: the same text at every node
   Busy busy;                // (busy) the same for people

@@ -205,6 +205,7 @@ Task<void> Campaign::cast(std::shared_ptr<Poll> poll, std::size_t node, Proposal
   } else if (poll->wanted()) {
     const bool before = (stake.words & bit(node)) != 0;
     stake.words |= bit(node);
+    stake.asked_back &= ~bit(node);
     if (proposal.ticket) stake.lines |= bit(node);
     ballot = co_await voter.vote(poll->claim, proposal,
                                  Deadline::at(runtime_.now() + options_.request_timeout));
@@ -212,8 +213,9 @@ Task<void> Campaign::cast(std::shared_ptr<Poll> poll, std::size_t node, Proposal
     // What is busy has surely no word of ours; the others were not asked, so an earlier vote stays.
     const bool clear = ballot.kind == Ballot::Kind::busy || !before;
     if (!kept && clear && stake.attempt == poll->number) stake.words &= ~bit(node);
-    if (ballot.kind == Ballot::Kind::locked && stake.attempt == poll->number && !poll->wanted()) {
-      // Its release may have been faster, where a script had to be sent twice.
+    const bool on_its_way = (stake.asked_back & bit(node)) != 0 && !ballot.resent;
+    if (ballot.kind == Ballot::Kind::locked && stake.attempt == poll->number && !poll->wanted() &&
+        !on_its_way) {
       background_.spawn(give_back(poll->stake, poll->claim, node, proposal.ticket));
     }
   }
@@ -241,7 +243,8 @@ Campaign::Outcome Campaign::outcome_of(Poll& poll, Verdict verdict, bool cancell
     return outcome;
   }
   if (verdict == Verdict::granted) {
-    outcome.grant = Grant{Token(poll.token), poll.tally.counted_from(poll.token), poll.claim.ttl};
+    outcome.grant = Grant{Token(poll.token), poll.tally.counted_from(poll.token),
+                          electorate_.sure_ttl(poll.claim.ttl)};
     return outcome;
   }
   std::map<std::string, std::size_t> holders;
@@ -319,6 +322,7 @@ Task<void> Campaign::give_back(std::shared_ptr<Stake> stake, Claim claim, std::s
     if (ready) {
       const Ticket place = stake->wanted ? ticket : std::nullopt;
       const Voter::Return how{.ticket = place, .attempt = attempt};
+      stake->asked_back |= bit(node);
       const Result<bool> done = co_await voter.release(claim, how, deadline);
       if (stake->attempt != attempt) co_return;
       if (done) {
@@ -385,7 +389,8 @@ Task<void> Campaign::hand_in(std::shared_ptr<Returning> all, std::shared_ptr<Sta
     const Deadline deadline = Deadline::at(runtime_.now() + options_.request_timeout);
     const Result<void> ready = co_await voter.ready(deadline);
     if (ready) {
-      const Voter::Return how;
+      const Voter::Return how{.was_free = stake->lines == 0};
+      stake->asked_back |= bit(node);
       const Result<bool> done = co_await voter.release(all->claim, how, deadline);
       answered = done.ok();
       if (done) ++(*done ? all->had : all->had_not);
@@ -418,6 +423,7 @@ Task<void> Campaign::cast_extra(std::shared_ptr<Stake> stake, Hold hold, std::si
   const Proposal proposal{
       .token = hold.token.value(), .era = electorate_.era(), .attempt = stake->attempt};
   stake->words |= bit(node);
+  stake->asked_back &= ~bit(node);
   const Ballot ballot = co_await voter.vote(hold.claim, proposal, deadline);
   const bool kept = ballot.kind == Ballot::Kind::locked || ballot.kind == Ballot::Kind::silent;
   if (!kept && !before) stake->words &= ~bit(node);

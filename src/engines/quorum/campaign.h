@@ -51,8 +51,9 @@ class Campaign {
  private:
   // At which nodes a claim may have something.
   struct Stake {
-    std::uint32_t words = 0;  // bits: the node's word may be the claim's
-    std::uint32_t lines = 0;  // it may stand in the node's line
+    std::uint32_t words = 0;       // bits: the node's word may be the claim's
+    std::uint32_t lines = 0;       // it may stand in the node's line
+    std::uint32_t asked_back = 0;  // what was asked for last there was the word's return
     std::uint32_t attempt = 0;
     bool wanted = true;
   };

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/waiting_lines.h"
 #include "engines/quorum/campaign.h"
 #include "engines/quorum/quorum_view.h"
 #include "engines/quorum/renewal_round.h"
@@ -27,7 +28,9 @@ class QuorumEngine final : public Engine {
     return rounds_.renew(std::move(all), request_deadline(deadline));
   }
   Task<Result<bool>> release(const Claim& claim, Deadline deadline) override {
-    return campaign_.release(claim, request_deadline(deadline));
+    const Result<bool> released = co_await campaign_.release(claim, request_deadline(deadline));
+    lines_.wake(claim.name.bytes());
+    co_return released;
   }
   Task<Result<void>> detach(const Hold& hold, Deadline) override {
     campaign_.forget(hold.claim.id);
@@ -64,6 +67,8 @@ class QuorumEngine final : public Engine {
   // An attempt, again if nodes had to be opened first.
   Task<Campaign::Outcome> attempt(const Claim& claim, Ticket ticket, const Wait& wait);
   Task<Result<Grant>> wait_in_line(const Claim& claim, const Wait& wait);
+  // Where nodes tell nothing: only the first of this client's claims asks again and again.
+  Task<Result<Grant>> wait_and_ask(const Claim& claim, const Wait& wait);
   Task<void> stand_in_line(Line& line, const Claim& claim, const Wait& wait);
   Task<void> listen_at(std::size_t node, Deadline deadline, std::stop_token stop);
   // When to ask again if nobody tells.
@@ -72,7 +77,10 @@ class QuorumEngine final : public Engine {
   // Ends what the claim has, and says why.
   Task<Result<Grant>> leave(const Claim& claim, Failure why);
 
+  bool told() const { return guarantees().wake_up == WakeUp::push; }
+
   QuorumOptions options_;
+  WaitingLines lines_;
   std::unique_ptr<Electorate> electorate_;
   Campaign campaign_;
   RenewalRounds rounds_;
@@ -116,6 +124,9 @@ Task<Result<Grant>> QuorumEngine::acquire(const Claim& claim, const Wait& wait) 
   constexpr int kMostSplits = 8;
   constexpr Duration kSplitPause = std::chrono::milliseconds(2);
   if (wait.stop.stop_requested()) co_return Failure(Code::cancelled, "cancelled by the caller");
+  if (!told() && wait.queue && !lines_.empty(claim.name.bytes())) {
+    co_return co_await wait_and_ask(claim, wait);
+  }
   // Most locks are free: standing in line needs more.
   for (int splits = 0;; ++splits) {
     Campaign::Outcome outcome = co_await attempt(claim, std::nullopt, wait);
@@ -136,7 +147,35 @@ Task<Result<Grant>> QuorumEngine::acquire(const Claim& claim, const Wait& wait) 
       co_return co_await leave(claim, Failure(Code::cancelled, "cancelled by the caller"));
     }
   }
+  if (!told()) co_return co_await wait_and_ask(claim, wait);
   co_return co_await wait_in_line(claim, wait);
+}
+
+Task<Result<Grant>> QuorumEngine::wait_and_ask(const Claim& claim, const Wait& wait) {
+  constexpr Duration kShortest = std::chrono::milliseconds(1);
+  constexpr int kMostDoublings = 6;
+  WaitingLines::Place place(lines_, runtime(), claim.name.bytes(), claim.id);
+  for (int looks = 0;; ++looks) {
+    Busy busy = place.seen();
+    BootTime next = BootTime::max();
+    if (place.first()) {
+      Campaign::Outcome outcome = co_await attempt(claim, std::nullopt, wait);
+      if (outcome.grant) co_return *outcome.grant;
+      if (outcome.failure) co_return co_await leave(claim, *outcome.failure);
+      busy = place.seen() = std::move(outcome.busy);
+      if (place.released()) looks = 0;
+      next = runtime().now() +
+             runtime().jitter(kShortest * (1 << std::min(looks, kMostDoublings)), 0.5);
+    }
+    place.told.reset();
+    const Woken woken = co_await place.told.wait(wait.deadline.sooner(next), wait.stop);
+    if (woken == Woken::cancelled) {
+      co_return co_await leave(claim, Failure(Code::cancelled, "cancelled by the caller"));
+    }
+    if (wait.deadline.passed(runtime().now())) {
+      co_return co_await leave(claim, Failure::busy(std::move(busy)));
+    }
+  }
 }
 
 Task<void> QuorumEngine::listen_at(std::size_t node, Deadline deadline, std::stop_token stop) {

@@ -77,7 +77,8 @@ Task<std::vector<Result<Grant>>> RenewalRounds::renew(std::vector<Hold> holds, D
     const Hold& hold = round->holds[i];
     if (seen.held.size() >= majority) {
       std::sort(seen.held.begin(), seen.held.end(), std::greater<>());
-      outcomes.emplace_back(Grant{hold.token, seen.held[majority - 1], hold.claim.ttl});
+      outcomes.emplace_back(
+          Grant{hold.token, seen.held[majority - 1], electorate_.sure_ttl(hold.claim.ttl)});
       // A node that was down when the lock was taken, or was restarted since: every vote more is
       // one more node that may fail.
       for (const std::size_t node : seen.free_at) campaign_.add_vote(hold, node);

@@ -49,7 +49,8 @@ class Voter {
   virtual Task<std::vector<Result<Standing>>> renew(std::vector<Hold> holds, Deadline deadline) = 0;
   // How a claim gives the word back.
   struct Return {
-    Ticket ticket;  // with one it stays in the line, and may be the next to be served
+    Ticket ticket;          // with one it stays in the line, and may be the next to be served
+    bool was_free = false;  // nobody seemed to wait for it
     // Votes of later attempts stay: the request may have been on its way for long.
     std::uint32_t attempt = UINT32_MAX;
   };
@@ -99,6 +100,8 @@ class Electorate {
   virtual std::string state() const { return {}; }
   // Why no vote may be counted at all: the same server twice, for instance.
   virtual std::optional<Failure> problem() const { return std::nullopt; }
+  // How long a vote surely lasts that was asked to last so long.
+  virtual Duration sure_ttl(Duration ttl) const { return ttl; }
   // Why there can be no such lock.
   virtual std::optional<Failure> refuses(const Claim&) const { return std::nullopt; }
   // Nodes said that they do not vote. Does what can be done at once; true if asking again may help.

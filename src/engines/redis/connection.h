@@ -36,6 +36,7 @@ struct Answer {
   Reply reply;
   BootTime sent_at;
   std::uint64_t generation = 0;  // of the connection, see below
+  bool resent = false;           // what was sent after the request may have been executed before it
 };
 
 class Connection final : private StreamListener {

@@ -64,6 +64,7 @@ Task<Result<Answer>> Node::run(Invocation invocation, bool asking, Deadline dead
   // The server was restarted, or its scripts were flushed: the whole text brings it back.
   if (answer && answer->reply.is_error("NOSCRIPT")) {
     answer = co_await connection_.call(invocation.command(true), deadline, std::move(stop));
+    if (answer) answer->resent = true;
   }
   co_return answer;
 }

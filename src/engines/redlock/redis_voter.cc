@@ -111,12 +111,13 @@ std::optional<Failure> RedisVoter::unfit() const {
 }
 
 Task<Result<Answer>> RedisVoter::ask(redis::Script& script, const Keys& keys,
-                                     std::vector<std::string> arguments, Deadline deadline) {
+                                     std::vector<std::string> arguments, Deadline deadline,
+                                     std::size_t key_count) {
   // What is asked later must not be overtaken by this: it is sent now or not at all.
   if (!node_->connection().connected()) {
     co_return Failure(Code::unreachable, display() + ": not connected");
   }
-  Invocation invocation{&script, &keys, std::move(arguments)};
+  Invocation invocation{&script, &keys, std::move(arguments), key_count};
   Result<Answer> answer = co_await node_->run(std::move(invocation), false, deadline);
   if (answer && answer->reply.is_error()) {
     co_return redis::failure_of(answer->reply, endpoint_);
@@ -149,6 +150,10 @@ Task<Ballot> RedisVoter::vote(const Claim& claim, const Proposal& proposal, Dead
     co_return closed();
   }
   const Keys keys = keys_of(claim.name);
+  if (claim.mode == Mode::exclusive && !proposal.ticket) {
+    std::optional<Ballot> taken = co_await take(claim, proposal, keys, deadline);
+    if (taken) co_return std::move(*taken);
+  }
   std::vector<std::string> arguments;
   arguments.reserve(7);
   arguments.push_back(claim.id.hex() + ' ' + std::to_string(proposal.attempt) + ' ' + claim.label);
@@ -159,6 +164,23 @@ Task<Ballot> RedisVoter::vote(const Claim& claim, const Proposal& proposal, Dead
   arguments.push_back(arrival_of(proposal.ticket));
   arguments.push_back(place_of(claim));
   const Result<Answer> answer = co_await ask(scripts_.vote, keys, std::move(arguments), deadline);
+  co_return ballot_of(answer);
+}
+
+Task<std::optional<Ballot>> RedisVoter::take(const Claim& claim, const Proposal& proposal,
+                                             const Keys& keys, Deadline deadline) {
+  constexpr std::size_t kKeys = 4;
+  std::vector<std::string> arguments;
+  arguments.reserve(4);
+  arguments.push_back(claim.id.hex() + ' ' + std::to_string(proposal.attempt) + ' ' + claim.label);
+  arguments.push_back(std::to_string(milliseconds_of(claim.ttl)));
+  arguments.push_back(std::to_string(proposal.token));
+  arguments.push_back(marker_.text);
+  const Result<Answer> answer =
+      co_await ask(scripts_.take, keys, std::move(arguments), deadline, kKeys);
+  const bool more =
+      answer && answer->reply.kind == Reply::Kind::integer && answer->reply.number == 0;
+  if (more) co_return std::nullopt;
   co_return ballot_of(answer);
 }
 
@@ -182,6 +204,7 @@ Ballot RedisVoter::ballot_of(const Result<Answer>& answer) {
     return ballot;
   }
   const Reply& reply = answer->reply;
+  ballot.resent = answer->resent;
   const std::string& word = reply.at(0).text;
   const auto number = [&](std::size_t index) {
     return static_cast<std::uint64_t>(std::max<std::int64_t>(reply.at(index).as_number(), 0));
@@ -286,6 +309,10 @@ Task<std::vector<Result<Standing>>> RedisVoter::renew(std::vector<Hold> holds, D
 
 Task<Result<bool>> RedisVoter::release(const Claim& claim, const Return& how, Deadline deadline) {
   const Keys keys = keys_of(claim.name);
+  if (how.was_free) {
+    std::optional<Result<bool>> given = co_await give(claim, how, keys, deadline);
+    if (given) co_return std::move(*given);
+  }
   std::vector<std::string> arguments;
   arguments.push_back(claim.id.hex());
   arguments.push_back(arrival_of(how.ticket));
@@ -295,6 +322,16 @@ Task<Result<bool>> RedisVoter::release(const Claim& claim, const Return& how, De
       co_await ask(scripts_.release, keys, std::move(arguments), deadline);
   if (!answer) co_return answer.failure();
   co_return answer->reply.as_number() == 1;
+}
+
+Task<std::optional<Result<bool>>> RedisVoter::give(const Claim& claim, const Return& how,
+                                                   const Keys& keys, Deadline deadline) {
+  const Keys two = Keys::of({keys.all[0], keys.all[3]});
+  std::vector<std::string> arguments{claim.id.hex(), std::to_string(how.attempt)};
+  const Result<Answer> answer = co_await ask(scripts_.give, two, std::move(arguments), deadline);
+  if (!answer) co_return Result<bool>(answer.failure());
+  if (answer->reply.as_number() == 1) co_return Result<bool>(true);
+  co_return std::nullopt;
 }
 
 Task<Result<bool>> RedisVoter::evict(const Name& name, Token token, Deadline deadline) {

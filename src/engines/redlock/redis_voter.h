@@ -15,6 +15,8 @@ namespace holdfast::internal::redlock {
 
 // The scripts, and the digests under which all nodes know them.
 struct Scripts {
+  redis::Script take{take_source(), {}};
+  redis::Script give{give_source(), {}};
   redis::Script vote{vote_source(), {}};
   redis::Script fence{fence_source(), {}};
   redis::Script renew{renew_source(), {}};
@@ -97,12 +99,18 @@ class RedisVoter final : public quorum::Voter {
   redis::Keys keys_of(const Name& name) const {
     return redis::Keys::of_vote(prefix_ + name.bytes(), marker_key_);
   }
+  // The short ways; nothing if more has to be asked.
+  Task<std::optional<quorum::Ballot>> take(const Claim& claim, const quorum::Proposal& proposal,
+                                           const redis::Keys& keys, Deadline deadline);
+  Task<std::optional<Result<bool>>> give(const Claim& claim, const Return& how,
+                                         const redis::Keys& keys, Deadline deadline);
   // Where and how a claim is to be told of its turn.
   std::string place_of(const Claim& claim) const;
   // For a script.
   std::string arrival_of(const quorum::Ticket& ticket) const;
   Task<Result<redis::Answer>> ask(redis::Script& script, const redis::Keys& keys,
-                                  std::vector<std::string> arguments, Deadline deadline);
+                                  std::vector<std::string> arguments, Deadline deadline,
+                                  std::size_t key_count = SIZE_MAX);
   quorum::Ballot ballot_of(const Result<redis::Answer>& answer);
   quorum::Ballot closed() const;  // by its marker
   quorum::Ballot nonsense();

@@ -14,6 +14,13 @@
 
 namespace holdfast::internal::redlock {
 
+// The vote on a lock that nobody else wants: exclusive, and the claim does not wait.
+// KEYS: the first four.  ARGV: "CLAIM ATTEMPT LABEL" ttl_ms token marker
+// As below; or 0: ask below.
+const std::string& take_source();
+// Its release.  KEYS: word queue.  ARGV: claim attempt.  1; or 2: ask below.
+const std::string& give_source();
+
 // ARGV: "CLAIM ATTEMPT LABEL" ttl_ms token marker mode(x|s) arrival "MODE 1 KEEP_MS CHANNEL 0 LABEL"
 // arrival: "AGE_US WALL_US", how long it has been waiting and since when; "0": it does not.
 // 1: locked and accepted. {low, fence, most, own}: locked, but the token was not accepted; own: 1 if

@@ -1,6 +1,7 @@
-// Lines: the claims of this client that wait, per lock, in the order in which they came. Memcached
-// tells nobody when a lock comes free, so somebody has to ask again and again: only the first of a
-// line does, and what this client itself releases it is told of at once. Inside the loop only.
+// WaitingLines: the claims of this client that wait, per lock, in the order in which they came. For
+// stores that tell nobody when a lock comes free, so that somebody has to ask again and again: only
+// the first of a line does, and what this client itself releases it is told of at once. Inside the
+// loop only.
 #pragma once
 
 #include <list>
@@ -11,9 +12,9 @@
 
 #include "holdfast/engine.h"
 
-namespace holdfast::internal::memcached {
+namespace holdfast::internal {
 
-class Lines {
+class WaitingLines {
  public:
   class Place;
 
@@ -32,9 +33,9 @@ class Lines {
 };
 
 // A place at the end of a line, until it is destroyed.
-class Lines::Place {
+class WaitingLines::Place {
  public:
-  Place(Lines& lines, Runtime& runtime, std::string key, const ClaimId& claim)
+  Place(WaitingLines& lines, Runtime& runtime, std::string key, const ClaimId& claim)
       : told(runtime), lines_(lines), key_(std::move(key)), claim_(claim) {
     std::list<Place*>& waiting = line().waiting;
     at_ = waiting.insert(waiting.end(), this);
@@ -61,10 +62,10 @@ class Lines::Place {
   Event told;  // it is the first now, or there is a reason to look
 
  private:
-  friend class Lines;
+  friend class WaitingLines;
   Line& line() { return lines_.lines_[key_]; }
 
-  Lines& lines_;
+  WaitingLines& lines_;
   std::string key_;
   ClaimId claim_;
   std::list<Place*>::iterator at_;
@@ -72,7 +73,7 @@ class Lines::Place {
   bool released_ = false;
 };
 
-inline void Lines::wake(const std::string& key) {
+inline void WaitingLines::wake(const std::string& key) {
   const auto line = lines_.find(key);
   if (line == lines_.end()) return;
   Place& first = *line->second.waiting.front();
@@ -80,7 +81,7 @@ inline void Lines::wake(const std::string& key) {
   first.told.set();
 }
 
-inline bool Lines::end(const std::string& key, const ClaimId& claim) {
+inline bool WaitingLines::end(const std::string& key, const ClaimId& claim) {
   const auto line = lines_.find(key);
   if (line == lines_.end()) return false;
   for (Place* place : line->second.waiting) {
@@ -92,4 +93,4 @@ inline bool Lines::end(const std::string& key, const ClaimId& claim) {
   return false;
 }
 
-}  // namespace holdfast::internal::memcached
+}  // namespace holdfast::internal
