@@ -234,7 +234,11 @@ end
 drop_ended()
 local held = free_word(ARGV[1], tonumber(ARGV[4]))
 local member = ARGV[1] .. ' ' .. ARGV[3]
-if ARGV[2] == '0' then redis.call('ZREM', queue, member) else queue_up(member, ARGV[2]) end
+if ARGV[2] == '0' then
+  redis.call('ZREM', queue, member)
+elseif not is_mine(ARGV[1], string.sub(ARGV[3], 1, 1)) then
+  queue_up(member, ARGV[2])  -- Else a later attempt has it, and this came late.
+end
 serve(nil)
 return held
 )lua";
