@@ -204,6 +204,7 @@ if mode == 'x' then
   local value, fence = redis.call('GET', KEYS[1]), redis.call('GET', KEYS[2])
   local mine = fence == ARGV[3] .. ' ' .. id
   if value and string.sub(value, 1, 33) == id .. ' ' and mine then
+    if string.sub(value, 34, 35) == '0 ' then return 2 end  -- Only kept for it: to be voted for.
     redis.call('PEXPIRE', KEYS[1], ARGV[2])
     return 1
   end
