@@ -122,13 +122,14 @@ end
 
 -- Keeps the word, for a moment, for those who wait at the head of the line, and tells them; a
 -- waiter whom nobody hears is dead. It is no vote: the waiter asks for that. True if `self` is the
--- head and could have it.
-local function serve(self)
+-- head and could have it. The `giver` has just given the word back to wait for more: offered the
+-- same again at once, it would ask again at once, for as long as another has the majority.
+local function serve(self, giver)
   while true do
     local head = redis.call('ZRANGE', queue, 0, 0)[1]
     if not head then return false end
     local id, mode, keep, channel, label = string.match(head, '^(%x+) (%a) 1 (%d+) (%S+) (.*)$')
-    if id and not admits(mode) then return false end
+    if id and (id == giver or not admits(mode)) then return false end
     redis.call('ZREM', queue, head)
     if id and id == self then return true end
     if id then
@@ -240,7 +241,7 @@ if ARGV[2] == '0' then
 elseif not is_mine(ARGV[1], string.sub(ARGV[3], 1, 1)) then
   queue_up(member, ARGV[2])  -- Else a later attempt has it, and this came late.
 end
-serve(nil)
+serve(nil, ARGV[2] ~= '0' and ARGV[1] or nil)
 return held
 )lua";
   return source;
