@@ -124,6 +124,13 @@ std::string RedisVoter::place_of(const Claim& claim) const {
          node_->channel() + " 0 " + claim.label;
 }
 
+std::int64_t RedisVoter::waited_us(std::uint64_t ticket) const {
+  if (ticket == 0) return 0;
+  const auto since_epoch = runtime_.wall().time_since_epoch();
+  const auto now = std::chrono::duration_cast<std::chrono::microseconds>(since_epoch).count();
+  return std::max<std::int64_t>(now - static_cast<std::int64_t>(ticket), 0);
+}
+
 Task<Ballot> RedisVoter::vote(const Claim& claim, const Proposal& proposal, Deadline deadline) {
   const std::int64_t ttl_ms = milliseconds_of(claim.ttl);
   if (marker_known_ &&
@@ -138,7 +145,7 @@ Task<Ballot> RedisVoter::vote(const Claim& claim, const Proposal& proposal, Dead
   }
   const Keys keys = keys_of(claim.name);
   std::vector<std::string> arguments;
-  arguments.reserve(7);
+  arguments.reserve(8);
   arguments.push_back(claim.id.hex() + ' ' + std::to_string(proposal.attempt) + ' ' + claim.label);
   arguments.push_back(std::to_string(ttl_ms));
   arguments.push_back(std::to_string(proposal.token));
@@ -146,6 +153,7 @@ Task<Ballot> RedisVoter::vote(const Claim& claim, const Proposal& proposal, Dead
   arguments.emplace_back(letter_of(claim.mode));
   arguments.push_back(std::to_string(proposal.ticket));
   arguments.push_back(place_of(claim));
+  arguments.push_back(std::to_string(waited_us(proposal.ticket)));
   const Result<Answer> answer = co_await ask(scripts_.vote, keys, std::move(arguments), deadline);
   co_return ballot_of(answer);
 }
@@ -267,6 +275,7 @@ Task<Result<bool>> RedisVoter::release(const Claim& claim, const Return& how, De
   arguments.push_back(std::to_string(how.ticket));
   arguments.push_back(place_of(claim));
   arguments.push_back(std::to_string(how.attempt));
+  arguments.push_back(std::to_string(waited_us(how.ticket)));
   const Result<Answer> answer =
       co_await ask(scripts_.release, keys, std::move(arguments), deadline);
   if (!answer) co_return answer.failure();

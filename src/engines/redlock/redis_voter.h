@@ -94,6 +94,8 @@ class RedisVoter final : public quorum::Voter {
   }
   // Where and how a claim is to be told of its turn.
   std::string place_of(const Claim& claim) const;
+  // Since it drew its ticket.
+  std::int64_t waited_us(std::uint64_t ticket) const;
   Task<Result<redis::Answer>> ask(redis::Script& script, const redis::Keys& keys,
                                   std::vector<std::string> arguments, Deadline deadline);
   quorum::Ballot ballot_of(const Result<redis::Answer>& answer);

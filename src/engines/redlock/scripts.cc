@@ -139,11 +139,12 @@ local function serve(self, giver)
   end
 end
 
--- The ticket gives the same order at all nodes. It is the client's clock: one that is off by more
--- than a second counts as having come now.
-local function queue_up(member, ticket)
+-- The ticket gives the same order at all nodes. It is the time of the client's clock when it began
+-- to wait; if that clock is off by more than a second, ours and how long it has waited count.
+local function queue_up(member, ticket, waited)
   ticket = tonumber(ticket)
-  if math.abs(ticket - now_us) > 1000000 then ticket = now_us end
+  local came = now_us - waited
+  if math.abs(ticket - came) > 1000000 then ticket = came end
   redis.call('ZADD', queue, 'NX', string.format('%.0f', ticket), member)
   redis.call('PEXPIRE', queue, 3600000)
 end
@@ -173,7 +174,7 @@ if again or ((serve(id) or redis.call('EXISTS', queue) == 0) and admits(mode)) t
   if mode == 's' and answer == 1 then note_token(id, ARGV[3]) end
   return answer
 end
-if ticket ~= '0' then queue_up(member, ticket) end
+if ticket ~= '0' then queue_up(member, ticket, ARGV[8]) end
 local value = redis.call('GET', word) or ''
 local left = redis.call('PTTL', word)
 local first = redis.call('ZRANGE', group, 0, 0, 'WITHSCORES')[2]
@@ -239,7 +240,7 @@ local member = ARGV[1] .. ' ' .. ARGV[3]
 if ARGV[2] == '0' then
   redis.call('ZREM', queue, member)
 elseif not is_mine(ARGV[1], string.sub(ARGV[3], 1, 1)) then
-  queue_up(member, ARGV[2])  -- Else a later attempt has it, and this came late.
+  queue_up(member, ARGV[2], ARGV[5])  -- Else a later attempt has it, and this came late.
 end
 serve(nil, ARGV[2] ~= '0' and ARGV[1] or nil)
 return held

@@ -15,6 +15,7 @@
 namespace holdfast::internal::redlock {
 
 // ARGV: "CLAIM ATTEMPT LABEL" ttl_ms token marker mode(x|s) ticket "MODE 1 KEEP_MS CHANNEL 0 LABEL"
+//   waited_us
 // 1: locked and accepted. {low, fence, most, own}: locked, but the token was not accepted; own: 1 if
 // the fence is the claim's own. most: above that none is accepted; 0: not said.
 // {busy, fence, word, pttl_ms, rank}.  {closed, marker}.
@@ -23,7 +24,7 @@ const std::string& vote_source();
 const std::string& fence_source();
 // ARGV: claim ttl_ms token mode.  1 held, 2 free, 0 lost.
 const std::string& renew_source();
-// ARGV: claim ticket "MODE 1 KEEP_MS CHANNEL 0 LABEL" attempt.  1 if it was the claim's, and of no
+// ARGV: claim ticket "MODE 1 KEEP_MS CHANNEL 0 LABEL" attempt waited_us.  1 if it was the claim's, and of no
 // later attempt; else 0.
 const std::string& release_source();
 // ARGV: token.  1 or 0.
