@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "lab/sim_client.h"
+#include "lab/sim_engine.h"
 
 namespace holdfast::lab {
 
@@ -204,7 +205,10 @@ void Program::start() {
   options.observer = std::shared_ptr<Observer>(std::shared_ptr<Observer>(), this);
   auto engine = std::make_unique<SimEngine>(node_, schedule_.store_node, schedule_.store,
                                             schedule_.network, milliseconds(300));
-  client_ = std::make_unique<SimClient>(node_, std::move(engine), std::move(options));
+  SimEngine& plugged = *engine;
+  client_ =
+      std::make_unique<SimClient>(node_, std::move(engine), std::move(options),
+                                  [&plugged](bool connected) { plugged.set_connected(connected); });
   client_->spawn(run());
 }
 

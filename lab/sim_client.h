@@ -6,7 +6,6 @@
 
 #include "base/sim_runtime.h"
 #include "holdfast/async.h"
-#include "lab/sim_engine.h"
 #include "lease/locker.h"
 
 namespace holdfast::lab {
@@ -30,9 +29,11 @@ class SimLoop final : public internal::Loop {
 
 class SimClient {
  public:
-  SimClient(internal::SimRuntime& node, std::unique_ptr<SimEngine> engine, ClientOptions options)
+  // `plug` connects the engine to the network, or cuts it off.
+  SimClient(internal::SimRuntime& node, std::unique_ptr<Engine> engine, ClientOptions options,
+            std::function<void(bool)> plug)
       : loop_(node),
-        engine_(*engine),
+        plug_(std::move(plug)),
         locker_(
             std::make_shared<internal::Locker>(node, loop_, std::move(engine), std::move(options))),
         tasks_(node) {
@@ -46,14 +47,14 @@ class SimClient {
   }
   // From now on nothing leaves this node any more.
   void crash() { set_connected(false); }
-  void set_connected(bool connected) { engine_.set_connected(connected); }
+  void set_connected(bool connected) { plug_(connected); }
 
   internal::Locker& locker() { return *locker_; }
   void spawn(Task<void> task) { tasks_.spawn(std::move(task)); }
 
  private:
   SimLoop loop_;
-  SimEngine& engine_;
+  std::function<void(bool)> plug_;
   std::shared_ptr<internal::Locker> locker_;
   TaskGroup tasks_;
 };

@@ -14,23 +14,34 @@ void SimNetwork::send(internal::SimRuntime& to, std::function<void()> message) {
   }
   if (happens(faults_.duplication)) {
     ++marks_.duplicated;
-    post(to, message);
+    deliver(to, to.now() + draw_delay(), message);
   }
-  post(to, std::move(message));
+  deliver(to, to.now() + draw_delay(), std::move(message));
 }
 
-void SimNetwork::post(internal::SimRuntime& to, std::function<void()> message) {
+std::optional<BootTime> SimNetwork::draw_arrival(const internal::SimRuntime& to) {
+  ++marks_.sent;
+  if (happens(faults_.loss)) {
+    ++marks_.lost;
+    return std::nullopt;
+  }
+  return to.now() + draw_delay();
+}
+
+Duration SimNetwork::draw_delay() {
   Duration longest = faults_.max_delay;
   if (happens(faults_.slow)) {
     ++marks_.slow;
     longest = faults_.max_slow_delay;
   }
   const auto spread = static_cast<std::uint64_t>((longest - faults_.min_delay).count() + 1);
-  const Duration delay =
-      faults_.min_delay + Duration(static_cast<Duration::rep>(world_.random().next() % spread));
+  return faults_.min_delay + Duration(static_cast<Duration::rep>(world_.random().next() % spread));
+}
+
+void SimNetwork::deliver(internal::SimRuntime& to, BootTime at, std::function<void()> message) {
   const auto place = under_way_.emplace(under_way_.end(), *this, to, std::move(message));
   place->place = place;
-  to.arm(*place, to.now() + delay);
+  to.arm(*place, at);
 }
 
 void SimNetwork::Parcel::on_time() {

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <list>
+#include <optional>
 
 #include "base/sim_runtime.h"
 
@@ -32,6 +33,10 @@ class SimNetwork {
 
   void set_faults(const NetworkFaults& faults) { faults_ = faults; }
   void send(internal::SimRuntime& to, std::function<void()> message);
+  // For those who keep their own order. When a message that leaves now would arrive, by the clock of
+  // its receiver; nothing if it is lost.
+  std::optional<BootTime> draw_arrival(const internal::SimRuntime& to);
+  void deliver(internal::SimRuntime& to, BootTime at, std::function<void()> message);
   // Forgets what is under way to a node that is about to be destroyed.
   void drop_for(const internal::SimRuntime& node);
 
@@ -48,7 +53,7 @@ class SimNetwork {
     std::list<Parcel>::iterator place;
   };
 
-  void post(internal::SimRuntime& to, std::function<void()> message);
+  Duration draw_delay();
   bool happens(double probability);
 
   internal::SimWorld& world_;
