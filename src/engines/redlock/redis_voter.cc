@@ -155,7 +155,7 @@ Task<Ballot> RedisVoter::vote(const Claim& claim, const Proposal& proposal, Dead
     if (taken) co_return std::move(*taken);
   }
   std::vector<std::string> arguments;
-  arguments.reserve(8);
+  arguments.reserve(7);
   arguments.push_back(claim.id.hex() + ' ' + std::to_string(proposal.attempt) + ' ' + claim.label);
   arguments.push_back(std::to_string(ttl_ms));
   arguments.push_back(std::to_string(proposal.token));
@@ -163,7 +163,6 @@ Task<Ballot> RedisVoter::vote(const Claim& claim, const Proposal& proposal, Dead
   arguments.emplace_back(letter_of(claim.mode));
   arguments.push_back(arrival_of(proposal.ticket));
   arguments.push_back(place_of(claim));
-  arguments.push_back(std::to_string(waited_us(proposal.ticket)));
   const Result<Answer> answer = co_await ask(scripts_.vote, keys, std::move(arguments), deadline);
   co_return ballot_of(answer);
 }
@@ -319,7 +318,6 @@ Task<Result<bool>> RedisVoter::release(const Claim& claim, const Return& how, De
   arguments.push_back(arrival_of(how.ticket));
   arguments.push_back(place_of(claim));
   arguments.push_back(std::to_string(how.attempt));
-  arguments.push_back(std::to_string(waited_us(how.ticket)));
   const Result<Answer> answer =
       co_await ask(scripts_.release, keys, std::move(arguments), deadline);
   if (!answer) co_return answer.failure();
