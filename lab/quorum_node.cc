@@ -151,15 +151,16 @@ bool QuorumNode::serve(const ClaimId* self, const ClaimId* giver) {
   return false;
 }
 
-void QuorumNode::queue_up(const Ask& ask, std::uint64_t ticket) {
+void QuorumNode::queue_up(const Ask& ask, const internal::quorum::Arrival& arrival) {
   constexpr std::int64_t kHourUs = 3'600'000'000;
   const std::int64_t now = now_us();
   line_ends_us_ = now + kHourUs;
   if (in_line(ask.id)) return;
   const std::int64_t came = now - ask.waited_us;
-  if (std::abs(static_cast<std::int64_t>(ticket) - came) > 1'000'000) {
-    ticket = static_cast<std::uint64_t>(came);
-  }
+  const auto wall = std::chrono::duration_cast<std::chrono::microseconds>(
+      arrival.wall.time_since_epoch());
+  const bool sane = std::abs(wall.count() - came) < 1'000'000;
+  const auto ticket = static_cast<std::uint64_t>(sane ? wall.count() : came);
   const auto place =
       std::upper_bound(line_.begin(), line_.end(), ticket,
                        [](std::uint64_t mine, const Place& other) { return mine < other.ticket; });
@@ -190,7 +191,7 @@ QuorumNode::Voted QuorumNode::vote(const Ask& ask, const Proposal& proposal, con
     voted.ballot = accept(ask.id, proposal.token, again);
     return voted;
   }
-  if (proposal.ticket != 0) queue_up(ask, proposal.ticket);
+  if (proposal.ticket) queue_up(ask, *proposal.ticket);
   voted.ballot = refuse(ask);
   return voted;
 }
@@ -253,12 +254,12 @@ Standing::Kind QuorumNode::renew(const Ask& ask, std::uint64_t token) {
 bool QuorumNode::release(const Ask& ask, const Voter::Return& how) {
   drop_ended();
   const bool held = free_word(ask.id, how.attempt);
-  if (how.ticket == 0) {
+  if (!how.ticket) {
     std::erase_if(line_, [&](const Place& place) { return place.ask.id == ask.id; });
   } else if (!word_of(ask.id)) {  // else a later attempt has it, and this came late
-    queue_up(ask, how.ticket);
+    queue_up(ask, *how.ticket);
   }
-  serve(nullptr, how.ticket == 0 ? nullptr : &ask.id);
+  serve(nullptr, how.ticket ? &ask.id : nullptr);
   return held;
 }
 

@@ -123,7 +123,7 @@ class QuorumNode {
   internal::quorum::Ballot accept(const ClaimId& id, std::uint64_t token, bool again);
   internal::quorum::Ballot refuse(const Ask& ask);
   bool serve(const ClaimId* self, const ClaimId* giver = nullptr);
-  void queue_up(const Ask& ask, std::uint64_t ticket);
+  void queue_up(const Ask& ask, const internal::quorum::Arrival& arrival);
 
   internal::SimRuntime runtime_;
   std::size_t number_;

@@ -6,6 +6,7 @@ namespace holdfast::lab {
 
 using internal::quorum::Ballot;
 using internal::quorum::Proposal;
+using internal::quorum::Ticket;
 using Script = QuorumNode::Script;
 
 // A claim in the line of this node.
@@ -84,16 +85,15 @@ Task<Result<SimVoter::Reply<T>>> SimVoter::ask(Script script,
   co_return reply;
 }
 
-QuorumNode::Ask SimVoter::ask_of(const Claim& claim, std::uint64_t ticket) const {
-  const auto since_epoch = client_.wall().time_since_epoch();
-  const auto now = std::chrono::duration_cast<std::chrono::microseconds>(since_epoch).count();
-  const auto since = static_cast<std::int64_t>(ticket);
+QuorumNode::Ask SimVoter::ask_of(const Claim& claim, const Ticket& ticket) const {
+  Duration waited{};
+  if (ticket) waited = std::max<Duration>(client_.now() - ticket->at, Duration(0));
   return {.id = claim.id,
           .mode = claim.mode,
           .ttl = claim.ttl,
           .keep = std::min<Duration>(claim.ttl, 2 * node_timeout_),
           .channel = channel_,
-          .waited_us = ticket == 0 ? 0 : std::max<std::int64_t>(now - since, 0)};
+          .waited_us = std::chrono::duration_cast<std::chrono::microseconds>(waited).count()};
 }
 
 // ---- Voting ------------------------------------------------------------------------------------
@@ -177,7 +177,7 @@ Task<std::vector<Result<internal::quorum::Standing>>> SimVoter::renew(std::vecto
 }
 
 Task<Result<bool>> SimVoter::release(const Claim& claim, const Return& how, Deadline deadline) {
-  if (how.ticket != 0) ++marks_.yields;
+  if (how.ticket) ++marks_.yields;
   const std::function<bool(QuorumNode&)> question = [to = ask_of(claim, how.ticket), how,
                                                      watcher = &watcher_](QuorumNode& node) {
     const bool had_it = node.release(to, how);

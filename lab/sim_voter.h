@@ -83,7 +83,8 @@ class SimVoter final : public internal::quorum::Voter {
   template <class T>
   Task<Result<Reply<T>>> ask(QuorumNode::Script script, std::function<T(QuorumNode&)> question,
                              Deadline deadline);
-  QuorumNode::Ask ask_of(const Claim& claim, std::uint64_t ticket = 0) const;
+  QuorumNode::Ask ask_of(const Claim& claim,
+                         const internal::quorum::Ticket& ticket = std::nullopt) const;
   internal::quorum::Ballot ballot_of(const Result<Reply<QuorumNode::Voted>>& reply);
 
   internal::SimRuntime& client_;
