@@ -157,8 +157,8 @@ void QuorumNode::queue_up(const Ask& ask, const internal::quorum::Arrival& arriv
   line_ends_us_ = now + kHourUs;
   if (in_line(ask.id)) return;
   const std::int64_t came = now - ask.waited_us;
-  const auto wall = std::chrono::duration_cast<std::chrono::microseconds>(
-      arrival.wall.time_since_epoch());
+  const auto wall =
+      std::chrono::duration_cast<std::chrono::microseconds>(arrival.wall.time_since_epoch());
   const bool sane = std::abs(wall.count() - came) < 1'000'000;
   const auto ticket = static_cast<std::uint64_t>(sane ? wall.count() : came);
   const auto place =

@@ -123,6 +123,8 @@ Task<Result<Grant>> QuorumEngine::acquire(const Claim& claim, const Wait& wait) 
   if (std::optional<Failure> why = electorate_->refuses(claim)) co_return *why;
   constexpr int kMostSplits = 8;
   constexpr Duration kSplitPause = std::chrono::milliseconds(2);
+  constexpr int kMostMoments = 3;
+  constexpr Duration kMoment = std::chrono::milliseconds(100);
   if (wait.stop.stop_requested()) co_return Failure(Code::cancelled, "cancelled by the caller");
   if (!told() && wait.queue && !lines_.empty(claim.name.bytes())) {
     co_return co_await wait_and_ask(claim, wait);
@@ -134,6 +136,13 @@ Task<Result<Grant>> QuorumEngine::acquire(const Claim& claim, const Wait& wait) 
     if (outcome.failure) {
       // What is unknown is for the caller to end.
       if (outcome.failure->code() == Code::unknown) co_return *outcome.failure;
+      // Who is willing to wait outlasts a moment in which too few answer.
+      const BootTime again = runtime().now() + runtime().jitter(kMoment, 0.5);
+      if (outcome.failure->code() == Code::unreachable && wait.queue && splits < kMostMoments &&
+          !wait.deadline.passed(again)) {
+        if (co_await sleep_until(runtime(), again, wait.stop) != Woken::cancelled) continue;
+        outcome.failure = Failure(Code::cancelled, "cancelled by the caller");
+      }
       co_return co_await leave(claim, *outcome.failure);
     }
     if (wait.queue) break;
