@@ -52,6 +52,9 @@ class Shared {
   T* value_;
 };
 
+// Where the scheduler likes.
+inline constexpr int kAnyCpu = -1;
+
 // Runs `body` in a process of its own, pinned to `cpu`, and returns what it returns.
 template <class F>
 auto in_process(int cpu, F body) {
@@ -59,7 +62,7 @@ auto in_process(int cpu, F body) {
   static_assert(std::is_trivially_copyable_v<Value>);
   const Shared<Value> value;
   join_process(start_process([&] {
-    pin_to_cpu(cpu);
+    if (cpu != kAnyCpu) pin_to_cpu(cpu);
     *value = body();
   }));
   return *value;

@@ -37,7 +37,7 @@ int free_port() {
 }
 
 [[noreturn]] void become_server(int port, int cpu) {
-  pin_to_cpu(cpu);
+  if (cpu != kAnyCpu) pin_to_cpu(cpu);
   const int nowhere = open("/dev/null", O_RDWR);
   if (nowhere < 0) throw std::system_error(errno, std::generic_category(), "/dev/null");
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(nowhere, stream);

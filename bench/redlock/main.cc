@@ -11,7 +11,6 @@
 #include <memory>
 #include <string_view>
 
-#include "disturbance.h"
 #include "process.h"
 #include "race.h"
 #include "raw.h"
@@ -148,16 +147,20 @@ double middle(const Plan& plan, const std::array<double, kMostRepetitions>& of) 
   return median(std::vector<double>(of.begin(), of.begin() + plan.repetitions));
 }
 
-void report_latencies(const Plan& plan, int cpu, Report& report) {
-  const std::vector<int> cpus = allowed_cpus();
-  const Server one(cpus.front());
-  const Nodes well(cpus.front()), halted(cpus.front()), late(cpus.front());
-  const Disturbance disturbance(one.pid());
-  const Latencies all =
-      in_process(cpu, [&] { return measure_latencies(plan, one.port(), well, halted, late); });
-  const bool same = cpu == cpus.front();
-  const std::string where = same ? ", on the servers' CPU" : ", on another CPU";
-  const std::string suffix = same ? "_same_cpu" : "";
+struct Placement {
+  int server_cpu;
+  int client_cpu;
+  const char* name;
+  const char* what;
+};
+
+void report_latencies(const Plan& plan, const Placement& place, Report& report) {
+  const Server one(place.server_cpu);
+  const Nodes well(place.server_cpu), halted(place.server_cpu), late(place.server_cpu);
+  const Latencies all = in_process(
+      place.client_cpu, [&] { return measure_latencies(plan, one.port(), well, halted, late); });
+  const std::string where = place.what;
+  const std::string suffix = place.name;
   report.add(
       {.name = "acquire_5_nodes" + suffix,
        .what = "acquire on 5 nodes; of 1 node" + where,
@@ -180,7 +183,6 @@ void report_latencies(const Plan& plan, int cpu, Report& report) {
               .bar = Bar{Bar::Side::at_most, 1.1},
               .detail = format("%.0f us", middle(plan, all.slow)),
               .figures = {{"slow_us", middle(plan, all.slow)}}});
-  report.note_disturbance("latency" + suffix, disturbance.so_far());
 }
 
 // ---- Beside node-redlock -----------------------------------------------------------------------
@@ -196,9 +198,8 @@ double our_rate(const Plan& plan, const std::string& url, int workers) {
   return Race(pairs).rate(Seconds(0.3), plan.span);
 }
 
-double peer_rate(const Plan& plan, const Nodes& nodes, int workers, int cpu) {
-  std::string command =
-      format("taskset -c %d node '%s' %d %.3f", cpu, plan.peer.c_str(), workers, plan.span.count());
+double peer_rate(const Plan& plan, const Nodes& nodes, int workers) {
+  std::string command = format("node '%s' %d %.3f", plan.peer.c_str(), workers, plan.span.count());
   for (const int port : nodes.ports()) command += " " + std::to_string(port);
   FILE* output = popen(command.c_str(), "r");
   double rate = 0;
@@ -209,14 +210,13 @@ double peer_rate(const Plan& plan, const Nodes& nodes, int workers, int cpu) {
 }
 
 void report_peer(const Plan& plan, int workers, Report& report) {
-  const std::vector<int> cpus = allowed_cpus();
-  const Nodes nodes(cpus.front());
+  const Nodes nodes(kAnyCpu);
   const std::string url = url_of(nodes.ports());
   std::vector<double> ours, theirs, values;
   for (int i = 0; i < plan.repetitions; ++i) {
     report.progress(format("node-redlock, %d workers: repetition %d", workers, i + 1));
-    theirs.push_back(peer_rate(plan, nodes, workers, cpus.back()));
-    ours.push_back(in_process(cpus.back(), [&] { return our_rate(plan, url, workers); }));
+    theirs.push_back(peer_rate(plan, nodes, workers));
+    ours.push_back(in_process(kAnyCpu, [&] { return our_rate(plan, url, workers); }));
     values.push_back(ours.back() / theirs.back());
   }
   report.add(
@@ -277,8 +277,12 @@ void run(const Plan& plan) {
   report.open(format("Redlock on 5 x Redis %s, %zu CPUs, %d repetition%s",
                      Server(cpus.front()).version().c_str(), cpus.size(), plan.repetitions,
                      plan.repetitions == 1 ? "" : "s"));
-  report_latencies(plan, cpus.front(), report);
-  if (cpus.size() > 1) report_latencies(plan, cpus.back(), report);
+  // Nodes are made to be on machines of their own; here all of them share a CPU, or two.
+  report_latencies(plan, {kAnyCpu, kAnyCpu, "", ""}, report);
+  if (cpus.size() > 1) {
+    report_latencies(plan, {cpus.front(), cpus.back(), "_pinned", ", all nodes on one other CPU"},
+                     report);
+  }
   if (!plan.peer.empty()) {
     report_peer(plan, 1, report);
     report_peer(plan, 16, report);
