@@ -150,9 +150,11 @@ Task<Ballot> RedisVoter::vote(const Claim& claim, const Proposal& proposal, Dead
     co_return closed();
   }
   const Keys keys = keys_of(claim.name);
+  bool asked_twice = false;
   if (claim.mode == Mode::exclusive && !proposal.ticket) {
     std::optional<Ballot> taken = co_await take(claim, proposal, keys, deadline);
     if (taken) co_return std::move(*taken);
+    asked_twice = true;
   }
   std::vector<std::string> arguments;
   arguments.reserve(7);
@@ -164,7 +166,9 @@ Task<Ballot> RedisVoter::vote(const Claim& claim, const Proposal& proposal, Dead
   arguments.push_back(arrival_of(proposal.ticket));
   arguments.push_back(place_of(claim));
   const Result<Answer> answer = co_await ask(scripts_.vote, keys, std::move(arguments), deadline);
-  co_return ballot_of(answer);
+  Ballot ballot = ballot_of(answer);
+  ballot.resent = ballot.resent || asked_twice;
+  co_return ballot;
 }
 
 Task<std::optional<Ballot>> RedisVoter::take(const Claim& claim, const Proposal& proposal,
