@@ -13,6 +13,8 @@
 #include "engines/memcached/reply.h"
 #include "engines/memcached/settings.h"
 #include "holdfast/runtime.h"
+#include "wire/reopening.h"
+#include "wire/silence.h"
 #include "wire/stream.h"
 
 namespace holdfast::internal::memcached {
@@ -79,7 +81,6 @@ class Connection final : private StreamListener {
     BootTime sent_at;
   };
 
-  Task<void> open_in_background();
   Task<Result<void>> try_to_open();
   Task<Result<void>> greet(Deadline deadline);
   void on_bytes(std::string_view bytes) override;
@@ -87,8 +88,10 @@ class Connection final : private StreamListener {
   void on_reply(Reply reply);
   // After a call timed out: ends a connection that says nothing at all.
   void give_up_if_silent(BootTime sent_at);
-  bool overdue(Duration patience) const;
-  Task<void> look_once_more(Duration patience);
+  // When the oldest call was sent that has no answer.
+  std::optional<BootTime> oldest_sent() const;
+  // The opening has failed.
+  void clear();
   void forget_pending();
 
   Runtime& runtime_;
@@ -101,19 +104,10 @@ class Connection final : private StreamListener {
   bool closed_ = false;  // the stream ended, perhaps before we had it
   std::string why_closed_;
   std::uint64_t generation_ = 0;
-  BootTime last_heard_{};
-  std::optional<BootTime> silent_from_;  // the first call since then that got no answer
+  Silence silence_;
   std::deque<Place> pending_;
   std::uint64_t first_pending_ = 0;  // the number of pending_.front()
-  bool opening_ = false;
-  BootTime opening_since_{};
-  bool looking_ = false;
-  bool silent_ = false;  // see unresponsive()
-  Event opened_;
-  Result<void> last_opening_;
-  BootTime not_before_{};  // backoff after a failed connection
-  Duration backoff_{};
-  TaskGroup background_;  // Last: its tasks end before what they use.
+  Reopening reopening_;              // Last: its task ends before what it uses.
 };
 
 }  // namespace holdfast::internal::memcached

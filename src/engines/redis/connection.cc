@@ -8,11 +8,12 @@ Connection::Connection(Runtime& runtime, ConnectionSettings settings, Locate whe
     : runtime_(runtime),
       settings_(std::move(settings)),
       where_(std::move(where)),
-      opened_(runtime),
-      background_(runtime) {}
+      silence_(runtime),
+      reopening_(runtime, [this] { return try_to_open(); }, [this] { clear(); }) {}
 
 Connection::~Connection() {
-  background_.abandon();
+  reopening_.abandon();
+  silence_.abandon();
   for (const Place& place : pending_) {
     if (place.pending) place.pending->settled = true;  // It must not look for us any more.
   }
@@ -25,49 +26,31 @@ Failure Connection::failed(Code code, const std::string& why) const {
 
 // ---- Opening -----------------------------------------------------------------------------------
 
-// In the background: whoever asked first may give up first, and others wait for the same.
 void Connection::begin_to_open() {
-  if (connected() || opening_) return;
-  opening_ = true;
-  opening_since_ = runtime_.now();
-  opened_.reset();
-  background_.spawn(open_in_background());
+  if (!connected()) reopening_.begin();
 }
 
 Task<Result<void>> Connection::open(Deadline deadline, std::stop_token stop) {
   if (connected()) co_return Result<void>();
   begin_to_open();
-  const Woken woken = co_await opened_.wait(deadline, std::move(stop));
+  const Woken woken = co_await reopening_.wait(deadline, std::move(stop));
   if (woken == Woken::timed_out) {
-    const bool known = !last_opening_ && !last_opening_.message().empty();
+    const Result<void>& last = reopening_.last();
+    const bool known = !last && !last.message().empty();
     co_return failed(Code::unreachable,
-                     "no connection in time" + (known ? " (" + last_opening_.message() + ")" : ""));
+                     "no connection in time" + (known ? " (" + last.message() + ")" : ""));
   }
   if (woken == Woken::cancelled) co_return Failure(Code::cancelled, "cancelled by the caller");
   if (connected()) co_return Result<void>();
-  if (!last_opening_) co_return last_opening_.failure();
+  if (!reopening_.last()) co_return reopening_.last().failure();
   co_return failed(Code::unreachable, why_closed_);
 }
 
-Task<void> Connection::open_in_background() {
-  constexpr Duration kShortest = std::chrono::milliseconds(5);
-  constexpr Duration kLongest = std::chrono::seconds(1);
-  if (runtime_.now() < not_before_) {
-    static_cast<void>(co_await sleep_until(runtime_, not_before_, background_.stop_token()));
-  }
-  last_opening_ = co_await try_to_open();
-  if (last_opening_) {
-    backoff_ = Duration(0);
-  } else {
-    stream_.reset();
-    // Their callers have left with the failed log-in; the next connection's replies are not theirs.
-    first_pending_ += pending_.size();
-    pending_.clear();
-    backoff_ = std::clamp<Duration>(backoff_ * 2, kShortest, kLongest);
-    not_before_ = runtime_.now() + runtime_.jitter(backoff_, 0.5);
-  }
-  opening_ = false;
-  opened_.set();
+void Connection::clear() {
+  stream_.reset();
+  // Their callers have left with the failed log-in; the next connection's replies are not theirs.
+  first_pending_ += pending_.size();
+  pending_.clear();
 }
 
 Task<Result<void>> Connection::try_to_open() {
@@ -81,7 +64,7 @@ Task<Result<void>> Connection::try_to_open() {
   Result<std::unique_ptr<Stream>> stream =
       co_await Stream::connect(runtime_, endpoint_, settings_.tls, *this, deadline);
   if (!stream) co_return failed(stream.code(), stream.message());
-  last_heard_ = runtime_.now();
+  silence_.heard();
   if (closed_) co_return failed(Code::unreachable, why_closed_);
   stream_ = std::move(stream).value();
   const Result<void> entered = co_await log_in(deadline);
@@ -138,39 +121,18 @@ Task<Result<void>> Connection::log_in(Deadline deadline) {
   co_return Result<void>();
 }
 
-bool Connection::overdue(Duration patience) const {
-  return connected() && !pending_.empty() &&
-         runtime_.now() - std::max(pending_.front().sent_at, last_heard_) > patience;
+std::optional<BootTime> Connection::oldest_sent() const {
+  if (pending_.empty()) return std::nullopt;
+  return pending_.front().sent_at;
 }
 
 bool Connection::unresponsive(Duration patience) {
-  if (!connected()) {
-    silent_ = false;
-    // (A first connection may take its time, with TLS or a name to look up.)
-    return !last_opening_ || (opening_ && runtime_.now() - opening_since_ > 4 * patience);
-  }
-  constexpr Duration kDead = std::chrono::seconds(2);
-  if (overdue(std::max<Duration>(kDead, patience)) && silent_) {
+  if (!connected()) return reopening_.is_hard(patience);
+  if (silence_.is_hopeless(oldest_sent(), patience)) {
     drop("no answer any more");  // Nobody else might ask, and so find out.
     return true;
   }
-  if (!overdue(patience)) {
-    silent_ = false;
-  } else if (!silent_ && !looking_) {
-    looking_ = true;
-    background_.spawn(look_once_more(patience));
-  }
-  return silent_;
-}
-
-// Its answer may have arrived long ago, and we were too busy to read it: so the sockets are looked
-// at once more.
-Task<void> Connection::look_once_more(Duration patience) {
-  constexpr Duration kMoment = std::chrono::milliseconds(1);
-  static_cast<void>(
-      co_await sleep_until(runtime_, runtime_.now() + kMoment, background_.stop_token()));
-  silent_ = overdue(patience);
-  looking_ = false;
+  return silence_.is_silent(oldest_sent(), patience);
 }
 
 // ---- Calling -----------------------------------------------------------------------------------
@@ -208,12 +170,7 @@ Task<Result<Answer>> Connection::exchange(const std::string& command, Deadline d
 }
 
 void Connection::give_up_if_silent(BootTime sent_at) {
-  // Longer than a WAIT for replicas. A server that was silent for so long is dead or cut off, and
-  // nothing else would tell before TCP does, a quarter of an hour later.
-  constexpr Duration kSilence = std::chrono::seconds(2);
-  const BootTime since = std::max(last_heard_, silent_from_.value_or(sent_at));
-  if (!silent_from_ || *silent_from_ <= last_heard_) silent_from_ = sent_at;
-  if (runtime_.now() - since >= kSilence) drop("no answer any more");
+  if (silence_.is_dead(sent_at)) drop("no answer any more");
 }
 
 Task<std::vector<Result<Answer>>> Connection::call_all(std::vector<std::string> commands,
@@ -261,7 +218,7 @@ void Connection::on_bytes(std::string_view bytes) {
 }
 
 void Connection::on_reply(Reply reply) {
-  last_heard_ = runtime_.now();
+  silence_.heard();
   const bool push = reply.kind == Reply::Kind::array && !reply.items.empty() && on_push &&
                     reply.at(0).text == "message";
   if (push) {
@@ -284,7 +241,7 @@ void Connection::on_reply(Reply reply) {
 void Connection::drop(const std::string& why) {
   if (stream_) {
     on_closed(why);
-  } else if (opening_) {
+  } else if (reopening_.under_way()) {
     closed_ = true;  // What is being opened is not wanted any more.
     why_closed_ = why;
   }

@@ -13,6 +13,8 @@
 
 #include "engines/redis/reply.h"
 #include "holdfast/runtime.h"
+#include "wire/reopening.h"
+#include "wire/silence.h"
 #include "wire/stream.h"
 
 namespace holdfast::internal::redis {
@@ -91,7 +93,6 @@ class Connection final : private StreamListener {
     Result<Answer> outcome;
   };
 
-  Task<void> open_in_background();
   Task<Result<void>> try_to_open();
   Task<Result<void>> log_in(Deadline deadline);
   Task<Result<Answer>> exchange(const std::string& command, Deadline deadline,
@@ -101,8 +102,10 @@ class Connection final : private StreamListener {
   void on_reply(Reply reply);
   // After a call timed out: ends a connection that says nothing at all.
   void give_up_if_silent(BootTime sent_at);
-  bool overdue(Duration patience) const;
-  Task<void> look_once_more(Duration patience);
+  // When the oldest call was sent that has no answer.
+  std::optional<BootTime> oldest_sent() const;
+  // The opening has failed.
+  void clear();
   Failure failed(Code code, const std::string& why) const;
 
   Runtime& runtime_;
@@ -116,23 +119,14 @@ class Connection final : private StreamListener {
   bool closed_ = false;  // the stream ended, perhaps before we had it
   std::string why_closed_;
   std::uint64_t generation_ = 0;
-  BootTime last_heard_{};
-  std::optional<BootTime> silent_from_;  // the first call since then that got no answer
-  bool looking_ = false;
-  bool silent_ = false;  // see unresponsive()
+  Silence silence_;
   struct Place {
     Pending* pending;  // null where the caller has left
     BootTime sent_at;
   };
   std::deque<Place> pending_;
   std::uint64_t first_pending_ = 0;  // the number of pending_.front()
-  bool opening_ = false;
-  BootTime opening_since_{};
-  Event opened_;
-  Result<void> last_opening_;
-  BootTime not_before_{};  // backoff after a failed connection
-  Duration backoff_{};
-  TaskGroup background_;  // Last: its tasks end before what they use.
+  Reopening reopening_;              // Last: its task ends before what it uses.
 };
 
 // How an error reply reads to a user of the lock.
