@@ -67,7 +67,9 @@ Task<Result<std::vector<Address>>> resolve(RealRuntime& runtime, const Endpoint&
 }  // namespace
 
 // Shared with completion handlers, which can come after the stream was destroyed.
-class Stream::State final : public std::enable_shared_from_this<State>, private Runnable {
+class Stream::State final : public std::enable_shared_from_this<State>,
+                            private Runnable,
+                            private Lookout {
  public:
   State(RealRuntime& runtime, StreamListener& listener)
       : runtime_(runtime), listener_(&listener), socket_(*runtime.io()), moved_(runtime) {}
@@ -86,6 +88,8 @@ class Stream::State final : public std::enable_shared_from_this<State>, private 
   void end(const std::string& why);
   void send_raw(std::string_view bytes);
   void run() override;  // writes what was sent
+  bool expecting() const override { return started_ && listener_ && listener_->expects_answer(); }
+  bool look() override;
   void write_when_possible();
 
   RealRuntime& runtime_;
@@ -136,6 +140,7 @@ Task<Result<void>> Stream::State::connect(const Address& address, Deadline deadl
   }
   open_ = true;
   runtime_.add_watch();
+  runtime_.add_lookout(*this);
   read();
   co_return Result<void>();
 }
@@ -177,6 +182,7 @@ void Stream::State::end(const std::string& why) {
     why_ended_ = why;
     runtime_.drop(*this);
     runtime_.remove_watch();
+    runtime_.remove_lookout(*this);
     std::error_code ignored;
     socket_.close(ignored);
     moved_.set();
@@ -186,17 +192,41 @@ void Stream::State::end(const std::string& why) {
 }
 
 void Stream::State::read() {
-  socket_.async_receive(asio::buffer(incoming_), [keep = shared_from_this()](std::error_code error,
-                                                                             std::size_t size) {
-    const RealRuntime::Inside inside(keep->runtime_);
-    if (!keep->open_) return;
-    if (error) {
-      keep->end(error == asio::error::eof ? "the server closed the connection" : error.message());
-      return;
+  // Waits, and does not receive: else bytes could be on their way to us, out of our sight, while
+  // look() takes those that come after them.
+  socket_.async_wait(Protocol::socket::wait_read,
+                     [keep = shared_from_this()](std::error_code error) {
+                       const RealRuntime::Inside inside(keep->runtime_);
+                       if (!keep->open_) return;
+                       if (error) {
+                         keep->end(error.message());
+                         return;
+                       }
+                       keep->look();
+                       if (keep->open_) keep->read();
+                     });
+}
+
+bool Stream::State::look() {
+  const auto keep = shared_from_this();
+  bool any = false;
+  while (open_) {
+    const ssize_t size = ::recv(socket_.native_handle(), incoming_.data(), incoming_.size(), 0);
+    if (size == 0) {
+      end("the server closed the connection");
+    } else if (size < 0) {
+      if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) {
+        end(std::generic_category().message(errno));
+      }
+      return any;
+    } else {
+      any = true;
+      const auto taken = static_cast<std::size_t>(size);
+      on_received({incoming_.data(), taken});
+      if (taken < incoming_.size()) return true;  // There was no more.
     }
-    keep->on_received({keep->incoming_.data(), size});
-    if (keep->open_) keep->read();
-  });
+  }
+  return true;
 }
 
 void Stream::State::on_received(std::string_view bytes) {
