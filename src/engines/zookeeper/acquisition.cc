@@ -107,7 +107,7 @@ Task<Result<Grant>> Acquisition::granted(bool waited) {
     Requests requests;
     requests.set_data(state_.node_path(), data.text(), -1);
     spawn_([](std::shared_ptr<Session> session, Requests mark, Deadline deadline) -> Task<void> {
-      static_cast<void>(co_await session->call(std::move(mark), deadline));
+      static_cast<void>(co_await session->ask(std::move(mark), deadline));
     }(state_.session, std::move(requests), Deadline::at(runtime_.now() + claim().ttl)));
   }
   co_return *grant;
@@ -120,7 +120,7 @@ Task<Result<bool>> Acquisition::confirm() {
     transaction.check(state_.node_path(), -1);
   }
   const Deadline limit = answer_deadline();
-  const Result<Answers> answers = co_await session().call(std::move(requests), limit, wait_.stop);
+  const Result<Answers> answers = co_await session().ask(std::move(requests), limit, wait_.stop);
   if (!answers) co_return answers.failure();
   const Error error = answers->replies.front().error;
   if (error != Error::none && error != Error::no_node) {
@@ -200,7 +200,7 @@ Task<Result<void>> Acquisition::adopt(std::string elder) {
   requests.get_data(path, false);
   if (!state_.node.empty()) requests.remove(state_.node_path());
   const Deadline limit = answer_deadline();
-  const Result<Answers> answers = co_await session().call(std::move(requests), limit, wait_.stop);
+  const Result<Answers> answers = co_await session().ask(std::move(requests), limit, wait_.stop);
   if (!answers) co_return answers.failure();
   const Reply& read = answers->replies.front();
   if (!read.ok()) co_return nodes_.failure_of(read.error, "reading", path);
@@ -261,7 +261,7 @@ Task<Result<bool>> Acquisition::set_watch(const Decision& decision) {
     requests.get_data(state_.lock_path + '/' + decision.watch, true);
   }
   const Deadline limit = answer_deadline();
-  const Result<Answers> answers = co_await session().call(std::move(requests), limit, wait_.stop);
+  const Result<Answers> answers = co_await session().ask(std::move(requests), limit, wait_.stop);
   if (!answers && answers.code() != Code::unknown) co_return answers.failure();
   if (!answers) co_return false;
   const Reply& reply = answers->replies.front();

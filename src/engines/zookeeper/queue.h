@@ -3,8 +3,9 @@
 //
 // Why a list that was read once is enough. ZooKeeper numbers the children of a node in the order in
 // which they are created. A claim reads the list after its own node was created: all that will ever
-// be before it are in that list, or take the place of one that is. (The parent cannot be made anew, which would start the numbers
-// again, as long as the claim's own node is in it.) So what is before it only becomes less, and
+// be before it are in that list, or take the place of one that is. (The parent cannot be made anew,
+// which would start the numbers again, as long as the claim's own node is in it.) So what is before
+// it only becomes less, and
 //
 //   - if a single node of another program kept it out, the end of that node is the grant, whatever
 //     the reason;
