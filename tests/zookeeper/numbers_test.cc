@@ -1,5 +1,5 @@
-// A lock whose child numbers run out. They have 31 bits; after the last, servers give the last to
-// all who come. The number of a node is not for anybody to set, so a snapshot is changed.
+// A lock whose child numbers run out. They have 31 bits; around the last, servers lose the order of
+// those who come. The number is not for anybody to set, so a snapshot is changed.
 #include <fstream>
 
 #include "zookeeper_testing.h"

@@ -59,7 +59,7 @@ Task<Result<Grant>> Acquisition::run() {
       next = Next::look;
       continue;
     }
-    if (decision.exhausted) {
+    if (decision.used_up) {
       const Result<void> again = co_await start_numbers_again();
       if (!again) co_return co_await leave(again.failure());
       next = Next::enter;
@@ -214,7 +214,7 @@ Task<Result<void>> Acquisition::adopt(std::string elder) {
 
 Task<Result<void>> Acquisition::start_numbers_again() {
   constexpr int kMostTries = 20;
-  if (!wait_.queue && ++exhausted_ > kMostTries) {
+  if (!wait_.queue && ++restarts_ > kMostTries) {
     co_return Failure(Code::misconfigured,
                       "ZooKeeper: the child numbers of '" + state_.lock_path +
                           "' have run out; delete that node when nobody uses the lock");
@@ -364,7 +364,7 @@ Task<Result<Grant>> Acquisition::leave_busy(const Decision& decision) {
   requests.remove(state_.node_path());
   const Deadline limit =
       Deadline::at(runtime_.now() + std::min<Duration>(request_timeout_, std::chrono::seconds(1)));
-  const Result<Answers> answers = co_await session().call(std::move(requests), limit);
+  const Result<Answers> answers = co_await session().ask(std::move(requests), limit);
   if (!answers) co_return co_await leave(Failure::busy(std::move(busy)));
   const Reply& read = answers->replies.front();
   if (read.ok()) {
