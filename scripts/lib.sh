@@ -18,7 +18,7 @@ FUZZ_PACKAGES=(clang-19 libclang-rt-19-dev llvm-19 cmake ninja-build pkg-config 
 # What the tests of an engine need beside the build. SQLite is embedded and needs nothing.
 SQLITE_PACKAGES=()
 REDIS_PACKAGES=(redis-server redis-tools redis-sentinel openssl python3-redis)
-ZOOKEEPER_PACKAGES=()
+ZOOKEEPER_PACKAGES=(zookeeper)
 ETCD_PACKAGES=()
 MYSQL_PACKAGES=()
 POSTGRESQL_PACKAGES=()
