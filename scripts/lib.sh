@@ -18,8 +18,8 @@ FUZZ_PACKAGES=(clang-19 libclang-rt-19-dev llvm-19 cmake ninja-build pkg-config 
 # What the tests of an engine need beside the build. SQLite is embedded and needs nothing.
 SQLITE_PACKAGES=()
 REDIS_PACKAGES=(redis-server redis-tools redis-sentinel openssl python3-redis)
-ZOOKEEPER_PACKAGES=()
-ETCD_PACKAGES=()
+ZOOKEEPER_PACKAGES=(zookeeper default-jdk-headless libcurator-recipes-java python3-kazoo)
+ETCD_PACKAGES=(etcd-server etcd-client golang-go golang-etcd-server-dev)
 MYSQL_PACKAGES=()
 POSTGRESQL_PACKAGES=()
 MEMCACHED_PACKAGES=(memcached)
