@@ -55,8 +55,7 @@ class Holder:
         """True: it kept the lock until now."""
         lost = self.process.poll() is not None
         self.process.send_signal(signal.SIGINT)
-        self.process.stdout.close()
-        self.process.wait()
+        self.process.communicate()  # To the end of its output, or it would die of writing more.
         return not lost
 
 
