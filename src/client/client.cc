@@ -144,7 +144,9 @@ Mutex Client::mutex(const Name& name, const LockOptions& options) {
 }
 
 SharedMutex Client::shared_mutex(const Name& name, const LockOptions& options) {
-  return {request(name, Mode::exclusive, 1, options), request(name, Mode::shared, 1, options)};
+  Claim writer{.name = name, .mode = Mode::exclusive, .among_readers = true};
+  return {LockRequest(locker_, std::move(writer), options),
+          request(name, Mode::shared, 1, options)};
 }
 
 Semaphore Client::semaphore(const Name& name, std::uint32_t permits, const LockOptions& options) {

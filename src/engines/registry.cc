@@ -5,6 +5,7 @@
 #include "engines/redis/redis_engine.h"
 #include "engines/redlock/redlock_engine.h"
 #include "engines/sqlite/sqlite_engine.h"
+#include "engines/zookeeper/zookeeper_engine.h"
 
 namespace holdfast::internal {
 
@@ -32,6 +33,10 @@ const std::vector<EngineEntry>& built_in_engines() {
        "quorum+memcached://h1,h2,h3",
        memcached_quorum_guarantees(),
        &open_memcached_quorum},
+      {{"zookeeper", "zk", "zookeeper+tls", "zks"},
+       "zookeeper://h1,h2,h3/locks",
+       zookeeper_guarantees(),
+       &open_zookeeper_engine},
   };
   return entries;
 }

@@ -7,6 +7,7 @@
 #include "redis_masters.h"
 #include "redis_replication.h"
 #include "redis_server.h"
+#include "zookeeper_server.h"
 
 #include <array>
 #include <cstdlib>
@@ -65,6 +66,44 @@ class SharedPlace final : public Place {
   Servers& servers_;
   std::string prefix_;
 };
+
+// A JVM takes long to start as well. Each test has a chroot of its own.
+template <class Servers>
+class ZooKeeperPlace final : public Place {
+ public:
+  ZooKeeperPlace() : servers_(shared()), number_(++places()) {
+    // The suite goes on without the leader that it began with, and then with all of them again.
+    if constexpr (std::is_same_v<Servers, test::ZooKeeperEnsemble>) {
+      static std::size_t killed = 0;
+      if (number_ == 60) servers_.at(killed = servers_.leader()).kill();
+      if (number_ == 60) static_cast<void>(servers_.leader());
+      if (number_ == 120) servers_.at(killed).restart();
+    }
+  }
+  std::string url() const override { return servers_.url() + "/place" + std::to_string(number_); }
+
+ private:
+  static Servers& shared() {
+    static Servers servers;
+    return servers;
+  }
+  static int& places() {
+    static int count = 0;
+    return count;
+  }
+
+  Servers& servers_;
+  const int number_;
+};
+
+template <class Servers>
+EngineUnderTest zookeeper_on(const std::string& name) {
+  return {.name = name,
+          .start = [] { return std::make_unique<ZooKeeperPlace<Servers>>(); },
+          .notices_death = false,
+          .short_ttl = std::chrono::milliseconds(1000),
+          .sections_per_process = 150};
+}
 
 class MemcachedQuorumPlace final : public Place {
  public:
@@ -156,6 +195,8 @@ const std::vector<EngineUnderTest>& engines_under_test() {
        .notices_death = false,
        .short_ttl = std::chrono::seconds(2),
        .sections_per_process = 60},
+      zookeeper_on<test::ZooKeeperServer>("zookeeper"),
+      zookeeper_on<test::ZooKeeperEnsemble>("zookeeper_3"),
   };
   return engines;
 }
