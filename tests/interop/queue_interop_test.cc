@@ -23,7 +23,7 @@ const QueuePeer kCurator{.name = "curator",
 const QueuePeer kKazoo{
     .name = "kazoo", .engine = Engine::zookeeper, .letter = 'k', .passes = 1000};
 // Its waiters get an event late (README.md), so these take their time.
-const QueuePeer kGo{.name = "etcd-go", .engine = Engine::etcd, .letter = 'g', .passes = 500};
+const QueuePeer kGo{.name = "etcd-go", .engine = Engine::etcd, .letter = 'g', .passes = 300};
 // A process for each pass.
 const QueuePeer kEtcdctl{.name = "etcdctl",
                          .engine = Engine::etcd,
