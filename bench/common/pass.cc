@@ -19,7 +19,8 @@ std::string to_line(const std::vector<Pass>& passes) {
   std::ostringstream line;
   line << passes.size();
   for (const Pass& pass : passes) {
-    line << ' ' << pass.thread << ' ' << pass.asked_ns << ' ' << pass.got_ns << ' ' << pass.released_ns;
+    line << ' ' << pass.thread << ' ' << pass.asked_ns << ' ' << pass.got_ns << ' '
+         << pass.released_ns;
   }
   return line.str();
 }

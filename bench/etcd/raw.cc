@@ -45,8 +45,7 @@ Task<std::string> Raw::call(std::string path, std::string message) {
 
 Task<void> Raw::grant_lease() {
   std::string request = internal::etcd::encode_lease_grant(kLeaseS);
-  const std::string answer =
-      co_await call("/etcdserverpb.Lease/LeaseGrant", std::move(request));
+  const std::string answer = co_await call("/etcdserverpb.Lease/LeaseGrant", std::move(request));
   const auto lease = internal::etcd::decode_lease(answer);
   if (!lease) throw std::runtime_error("raw: no lease");
   lease_ = lease->id;

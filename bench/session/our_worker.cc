@@ -45,8 +45,7 @@ class OurWorker {
  private:
   std::string pairs(std::istringstream& words) {
     Mutex mutex = client_.mutex(next<std::string>(words));
-    return time_pairs(next<double>(words),
-                      [&] { mutex.acquire().value().release().value(); });
+    return time_pairs(next<double>(words), [&] { mutex.acquire().value().release().value(); });
   }
 
   std::vector<Mutex> mutexes(int count) {

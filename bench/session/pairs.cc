@@ -70,7 +70,8 @@ void measure_pairs(const Setting& setting) {
   Worker our_worker(with_single_url(system.our_command, servers));
   Worker raw_worker(with_single_url(system.raw_command, servers));
   std::optional<Worker> peer_worker;
-  if (!system.peer_command.empty()) peer_worker.emplace(with_single_url(system.peer_command, servers));
+  if (!system.peer_command.empty())
+    peer_worker.emplace(with_single_url(system.peer_command, servers));
   pairs(our_worker, "pair-ours", plan.warm_up / 4);
   pairs(raw_worker, "pair-raw", plan.warm_up / 4);
   if (peer_worker) pairs(*peer_worker, "pair-theirs", plan.warm_up);

@@ -10,7 +10,7 @@ namespace holdfast::bench {
 
 struct SessionPlan {
   bool json = false;
-  std::string only;             // the one workload to run; empty: all
+  std::string only;              // the one workload to run; empty: all
   std::vector<int> nodes{1, 3};  // on how many servers, one after the other
   int repetitions = 5;
   Seconds span{2};     // of one side in one repetition

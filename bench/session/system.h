@@ -29,7 +29,7 @@ struct System {
   std::vector<std::string> our_command;
   std::vector<std::string> raw_command;
   std::vector<std::string> peer_command;
-  std::string raw_what;   // "create + delete"
+  std::string raw_what;  // "create + delete"
   std::string event_what;
 
   // Bars for ratios of times, where there is one.

@@ -100,8 +100,8 @@ System system() {
   System system{.title = "ZooKeeper", .peer = "Curator", .raw_what = "create + delete"};
   const std::string class_path = HOLDFAST_CURATOR_CLASS_PATH;
   if (!class_path.empty()) {
-    system.peer_command = {"java", "-Xmx256m", "-XX:+UseSerialGC", "-cp", class_path,
-                           "CuratorWorker"};
+    system.peer_command = {"java", "-Xmx256m", "-XX:+UseSerialGC",
+                           "-cp",  class_path, "CuratorWorker"};
   }
   system.event_what = "watches that fired";
   system.pair_of_peer = 0.7;

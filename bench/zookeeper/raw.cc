@@ -33,7 +33,8 @@ void put_text(std::string& out, std::string_view text) {
 
 std::int32_t int_at(std::string_view bytes, std::size_t at) {
   std::uint32_t value = 0;
-  for (std::size_t i = 0; i < 4; ++i) value = value << 8 | static_cast<unsigned char>(bytes[at + i]);
+  for (std::size_t i = 0; i < 4; ++i)
+    value = value << 8 | static_cast<unsigned char>(bytes[at + i]);
   return static_cast<std::int32_t>(value);
 }
 
@@ -71,7 +72,7 @@ void Raw::append_create(std::int32_t xid, const std::string& path, std::int32_t 
   put(body, kCreate);
   put_text(body, path);
   put_text(body, std::string_view());  // no data
-  put(body, std::int32_t{1});     // one entry of rights: everything for everybody
+  put(body, std::int32_t{1});          // one entry of rights: everything for everybody
   put(body, std::int32_t{31});
   put_text(body, std::string_view("world"));
   put_text(body, std::string_view("anyone"));
@@ -99,8 +100,7 @@ void Raw::send() {
 }
 
 bool Raw::has_reply() const {
-  return unread_.size() >= 4 &&
-         unread_.size() >= 4 + static_cast<std::size_t>(int_at(unread_, 0));
+  return unread_.size() >= 4 && unread_.size() >= 4 + static_cast<std::size_t>(int_at(unread_, 0));
 }
 
 void Raw::fill() {
@@ -151,7 +151,8 @@ double Raw::flight(int count, double seconds) {
   int pairs = 0;
   int flying = count;
   // An even xid is of a create, an odd one of a delete, both of the parent xid / 2.
-  for (int i = 0; i < count; ++i) append_create(2 * i, parent(i) + "/raw-lock-", kEphemeralSequential);
+  for (int i = 0; i < count; ++i)
+    append_create(2 * i, parent(i) + "/raw-lock-", kEphemeralSequential);
   while (flying > 0) {
     send();
     do {

@@ -20,8 +20,7 @@ const QueuePeer kCurator{.name = "curator",
                          .letter = 'c',
                          .passes = 1000,
                          .sees_all_modes = false};
-const QueuePeer kKazoo{
-    .name = "kazoo", .engine = Engine::zookeeper, .letter = 'k', .passes = 1000};
+const QueuePeer kKazoo{.name = "kazoo", .engine = Engine::zookeeper, .letter = 'k', .passes = 1000};
 // Its waiters get an event late (README.md), so these take their time.
 const QueuePeer kGo{.name = "etcd-go", .engine = Engine::etcd, .letter = 'g', .passes = 300};
 // A process for each pass.
