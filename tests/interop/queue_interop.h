@@ -24,8 +24,8 @@ struct QueuePeer {
   char letter;  // in the section's log
   // Passes of one process in the contention test: as many as make some ten seconds.
   int passes;
-  // Our readers' and permit holders' nodes count for it.
-  bool sees_all_modes = true;
+  // Our readers count for it.
+  bool sees_readers = true;
   // SIGSTOP stops the library itself, not only what drives it.
   bool can_be_stopped = true;
 };

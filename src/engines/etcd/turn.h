@@ -1,0 +1,97 @@
+// Turn: one claim's way through the queue of its lock: in, waiting, and out again if it gives up.
+// Lives in its caller's coroutine. Inside the loop only.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "engines/etcd/holdings.h"
+#include "engines/etcd/queue.h"
+#include "engines/etcd/settings.h"
+#include "engines/etcd/watcher.h"
+
+namespace holdfast::internal::etcd {
+
+class Turn;
+
+// What all the claims of a client have in common.
+struct Common {
+  Common(Runtime& runtime, const Settings& settings);
+
+  Runtime& runtime;
+  const Settings settings;
+  Cluster cluster;
+  Sessions sessions;
+  Watcher watcher;
+  Holdings holdings;
+  std::unordered_map<ClaimId, Turn*> waiting;
+  TaskGroup background;  // Last: its tasks end before what they use.
+
+  Deadline request_deadline(Deadline deadline) const;
+  Failure cancelled() const { return Failure(Code::cancelled, "cancelled by the caller"); }
+  // Ends the hold, or the wait, of a claim. `token` is 0 if it is not known.
+  Task<Result<bool>> remove(Claim claim, Revision token, Deadline deadline);
+  // Tells who watches our key that we hold: see InTheWay::last.
+  Task<void> mark(std::string key, Revision token, std::string note);
+};
+
+class Turn {
+ public:
+  Turn(Common& common, const Claim& claim, const Wait& wait);
+  ~Turn();
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+  Task<Result<Grant>> take();
+
+  // The claim is being released while it waits.
+  void end();
+  // Its session may be lost.
+  void look_up() { vigil_.told.set(); }
+
+ private:
+  enum class Outcome { holds, absent };
+
+  Deadline answer_deadline() const;
+  Task<Result<void>> find_session();
+  // Sends a transaction that may put our key, and hears the end of it even if the caller gives up.
+  Task<Result<Answer>> send(std::string txn);
+  Task<Result<Standing>> enter();
+  Task<Result<Standing>> enter_if_free();
+  Task<Result<Standing>> look();
+  Result<Standing> standing_in(const Result<Answer>& answer, std::size_t from_then,
+                               std::size_t from_otherwise);
+  Task<Result<Grant>> try_once();
+  Task<Result<Grant>> queue_up();
+  Task<Result<Outcome>> wait_for_turn(Standing standing);
+  void watch(const Standing& standing);
+  // What the watches have told: true if it is our turn; `again` if we must look.
+  bool hear(bool& again);
+  // not_held: the session was lost at the last moment.
+  Task<Result<Grant>> grant(bool waited);
+  Task<Result<Grant>> leave(Failure why);
+  std::optional<Failure> over(Woken woken);
+  bool passing(const Failure& failure);
+  std::string note(bool granted) const;
+
+  Common& common_;
+  const Claim claim_;
+  const Wait& wait_;
+  const Keys keys_;
+  const std::string key_;
+  const WallTime since_;
+  std::optional<Sessions::Use> session_;
+  bool unsure_ = false;   // a request for our key was not answered
+  bool entered_ = false;  // our key has been in the queue
+  bool ended_ = false;
+  Revision created_ = 0;  // of our key, when it was last seen
+  LeaseId lease_ = 0;
+  Busy seen_;
+  BootTime last_answer_;
+  Vigil vigil_;
+  std::vector<InTheWay> watched_;
+};
+
+}  // namespace holdfast::internal::etcd
