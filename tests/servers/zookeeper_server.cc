@@ -30,8 +30,10 @@ std::string contents(const std::string& file) {
 std::string class_path() {
   std::string path;
   // Netty is for TLS only.
-  for (const char* jar : {"zookeeper", "zookeeper-jute", "slf4j-api", "slf4j-simple",
-                          "metrics-core", "snappy-java", "netty-all"}) {
+  for (const char* jar :
+       {"zookeeper", "zookeeper-jute", "slf4j-api", "slf4j-simple", "metrics-core", "snappy-java",
+        "netty-buffer", "netty-codec", "netty-common", "netty-handler", "netty-resolver",
+        "netty-transport", "netty-transport-native-epoll", "netty-transport-native-unix-common"}) {
     path += (path.empty() ? "" : ":") + ("/usr/share/java/" + std::string(jar) + ".jar");
   }
   return path;

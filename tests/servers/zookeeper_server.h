@@ -37,6 +37,8 @@ class ZooKeeperServer {
   int tls_port() const { return tls_port_; }
   pid_t pid() const { return process_->pid(); }  // another one after restart()
   std::string log() const { return process_->log(); }
+  // Where its snapshots and logs are.
+  std::filesystem::path data() const { return directory_.path() / "data" / "version-2"; }
 
   bool running() { return process_->running(); }
   void kill() { process_->kill(); }

@@ -59,6 +59,12 @@ Task<Result<Grant>> Acquisition::run() {
       next = Next::look;
       continue;
     }
+    if (decision.exhausted) {
+      const Result<void> again = co_await start_numbers_again();
+      if (!again) co_return co_await leave(again.failure());
+      next = Next::enter;
+      continue;
+    }
     if (decision.other_permits) {
       co_return co_await leave(Failure(Code::invalid_argument,
                                        "'" + claim().name.display() + "' is a semaphore of " +
@@ -203,6 +209,28 @@ Task<Result<void>> Acquisition::adopt(std::string elder) {
   state_.token = Token(static_cast<std::uint64_t>(read.stat->czxid));
   if (data && data->token) state_.token = *data->token;
   state_.incarnation = session().incarnation();
+  co_return Result<void>();
+}
+
+Task<Result<void>> Acquisition::start_numbers_again() {
+  constexpr int kMostTries = 20;
+  if (!wait_.queue && ++exhausted_ > kMostTries) {
+    co_return Failure(Code::misconfigured,
+                      "ZooKeeper: the child numbers of '" + state_.lock_path +
+                          "' have run out; delete that node when nobody uses the lock");
+  }
+  const Deadline limit = answer_deadline();
+  const std::string path = state_.node_path();
+  const Result<LockNodes::Removal> removed = co_await nodes_.remove(session(), path, false, limit);
+  if (!removed) co_return removed.failure();
+  state_.node.clear();
+  // Others may be in the queue still: then they are waited for by asking again.
+  const BootTime again = runtime_.now() + runtime_.jitter(std::chrono::milliseconds(20), 0.9);
+  static_cast<void>(co_await sleep_until(runtime_, again, wait_.stop));
+  if (wait_.stop.stop_requested()) co_return cancelled();
+  if (wait_.deadline.passed(runtime_.now())) {
+    co_return Failure::busy(Busy{.holder = "others, until the child numbers can start again"});
+  }
   co_return Result<void>();
 }
 

@@ -53,6 +53,8 @@ class Acquisition {
   Task<Result<Children>> look();
   // Goes over to the node of an earlier attempt.
   Task<Result<void>> adopt(std::string elder);
+  // The lock's numbers have run out: leaves the queue, and comes again soon.
+  Task<Result<void>> start_numbers_again();
   // Until something happened that this claim has to know. The failure is the end of it.
   Task<Result<Next>> wait_behind(const Decision& decision);
   Task<Result<bool>> set_watch(const Decision& decision);
@@ -71,6 +73,7 @@ class Acquisition {
   const Wait& wait_;
   const Duration request_timeout_;
   const Spawn spawn_;
+  int exhausted_ = 0;
   bool may_be_there_ = false;  // a node whose name we do not know
 };
 

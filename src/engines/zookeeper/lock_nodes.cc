@@ -1,6 +1,7 @@
 #include "engines/zookeeper/lock_nodes.h"
 
 #include "base/text.h"
+#include "engines/zookeeper/queue.h"
 
 namespace holdfast::internal::zookeeper {
 
@@ -122,6 +123,18 @@ Task<Result<std::vector<std::string>>> LockNodes::children_of(Session& session, 
   co_return failure_of(listed.error, "reading", path);
 }
 
+Task<void> LockNodes::make_anew_if_used_up(Session& session, const std::string& node_path,
+                                           Deadline deadline) {
+  const std::size_t slash = node_path.rfind('/');
+  const std::optional<ClaimNode> node = parse_claim_node(node_path.substr(slash + 1));
+  if (!node || !runs_out(node->sequence)) co_return;
+  const std::string lock_path = node_path.substr(0, slash);
+  Requests requests;
+  requests.remove(lock_path);  // It stays if anybody is in the queue.
+  const Result<Answers> answers = co_await session.call(std::move(requests), deadline);
+  if (answers && answers->replies.front().ok()) known_.erase(lock_path);
+}
+
 Task<Result<LockNodes::Removal>> LockNodes::remove(Session& session, std::string node_path,
                                                    bool held, Deadline deadline) {
   Removal removal;
@@ -147,6 +160,7 @@ Task<Result<LockNodes::Removal>> LockNodes::remove(Session& session, std::string
     const Error error = answers->replies.front().error;
     if (error == Error::none) {
       removal.removed = true;
+      co_await make_anew_if_used_up(session, node_path, deadline);
       co_return removal;
     }
     if (error == Error::no_node) co_return removal;

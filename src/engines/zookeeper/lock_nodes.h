@@ -53,6 +53,8 @@ class LockNodes {
   Failure failure_of(Error error, const std::string& doing, const std::string& path) const;
 
  private:
+  Task<void> make_anew_if_used_up(Session& session, const std::string& node_path,
+                                  Deadline deadline);
   Task<Result<void>> make_chroot(Session& session, Deadline deadline, std::stop_token stop);
 
   const Settings& settings_;

@@ -31,6 +31,12 @@ inline std::int32_t distance(std::int32_t from, std::int32_t to) {
                                    static_cast<std::uint32_t>(from));
 }
 
+// A server that does not go on after the largest number gives it to all who come then, and their
+// order is lost. So nobody holds by it, and a lock whose numbers run out is made anew, which starts
+// them again, as soon as nobody is in its queue.
+inline constexpr std::int32_t kLastSequence = INT32_MAX;
+inline bool runs_out(std::int32_t sequence) { return sequence > kLastSequence - (1 << 16); }
+
 // The claims among `children`, in the order in which they are served.
 inline std::vector<ClaimNode> in_order(const std::vector<std::string>& children) {
   std::vector<ClaimNode> nodes;
@@ -61,6 +67,7 @@ inline bool holds(const std::vector<ClaimNode>& nodes, std::size_t index) {
 struct Decision {
   bool present = false;  // our own node is there
   bool granted = false;
+  bool exhausted = false;  // our own number is the last: it says nothing about the order
   // Our claim has another node, of an earlier attempt whose answer was lost: that one counts.
   std::optional<std::string> elder;
   // A semaphore of another number stands before us.
@@ -86,6 +93,7 @@ inline Decision decide(const std::vector<std::string>& children, const std::stri
                                [&](const ClaimNode& node) { return node.name == own; });
   if (at == nodes.end()) return decision;
   decision.present = true;
+  decision.exhausted = at->sequence == kLastSequence;
   const auto index = static_cast<std::size_t>(at - nodes.begin());
   for (std::size_t i = 0; i < index; ++i) {
     if (nodes[i].claim && nodes[i].claim == at->claim) decision.elder = nodes[i].name;
