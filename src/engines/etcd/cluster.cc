@@ -121,14 +121,15 @@ Deadline Cluster::attempt_deadline(Deadline deadline) const {
   return deadline.sooner(now + part);
 }
 
-bool Cluster::learn(const Result<GrpcReply>& reply, Deadline attempt, Attempts& attempts) {
+bool Cluster::learn(const Result<GrpcReply>& reply, BootTime begun, Deadline attempt,
+                    Attempts& attempts) {
   if (!reply) {
     attempts.last = reply.failure();
     if (reply.code() == Code::misconfigured || reply.code() == Code::cancelled) return false;
     if (reply.code() == Code::unknown) {
       attempts.unsure = true;
-      // Silent until the end of its time: it is stopped, cut off, or overwhelmed.
-      if (attempt.passed(runtime_.now())) leave_member("no answer any more");
+      // It has answered nobody for so long: it is stopped or cut off, not only slow.
+      if (attempt.passed(runtime_.now()) && last_answer_ < begun) leave_member("no answer any more");
       return true;
     }
     // Each member once; after that somebody else decides whether to go on.
@@ -169,13 +170,15 @@ Task<Result<Answer>> Cluster::call(Method method, std::string message, Deadline 
       if (!entered) co_return entered.failure();
     }
     const Deadline attempt = attempt_deadline(deadline);
+    const BootTime begun = runtime_.now();
     const GrpcMetadata metadata = method == Method::authenticate ? GrpcMetadata() : this->metadata();
     Result<GrpcReply> reply = co_await channel_.call(path, metadata, message, attempt, stop);
     if (reply && verdict_on(*reply) == Verdict::answered) {
+      last_answer_ = runtime_.now();
       co_return Answer{std::move(reply->message), reply->sent_at, channel_.generation(),
                        attempts.unsure};
     }
-    if (stop.stop_requested() || !learn(reply, attempt, attempts)) {
+    if (stop.stop_requested() || !learn(reply, begun, attempt, attempts)) {
       if (!reply && reply.code() == Code::unknown) attempts.unsure = true;
       co_return end_of(attempts, deadline);
     }

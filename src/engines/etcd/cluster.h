@@ -77,7 +77,8 @@ class Cluster {
   Failure failure_of(const GrpcReply& reply) const;
   Deadline attempt_deadline(Deadline deadline) const;
   // False if there is no sense in another attempt.
-  bool learn(const Result<GrpcReply>& reply, Deadline attempt, Attempts& attempts);
+  bool learn(const Result<GrpcReply>& reply, BootTime begun, Deadline attempt,
+             Attempts& attempts);
   Failure end_of(const Attempts& attempts, Deadline deadline) const;
   GrpcMetadata metadata() const;
   bool needs_login() const { return !settings_.user.empty() && token_.empty(); }
@@ -87,6 +88,7 @@ class Cluster {
   Runtime& runtime_;
   const Settings settings_;
   std::size_t member_;
+  BootTime last_answer_{};
   std::string token_;
   bool logging_in_ = false;
   Event logged_in_;

@@ -51,18 +51,18 @@ class Shelf {
     const auto oldest = Range::Order::oldest_first;
     const auto newest = Range::Order::newest_first;
     part(keys.of(claim), "", oldest, 0, 0);
-    part(keys.base, keys.end, oldest, 1, 0);
     if (claim.mode == Mode::shared) {
       part(keys.base, keys.shared_begin, newest, 1, created);
       part(keys.shared_end, keys.end, newest, 1, created);
     } else {
-      part(keys.base, keys.end, newest, 2, created);
+      part(keys.base, keys.end, newest, 3, created);
     }
     if (claim.mode == Mode::permit) {
       part(keys.base, keys.end, oldest, claim.permits + 1, created);
       part(keys.permits_begin, keys.permits_begin_of(claim.permits), oldest, 1, created);
       part(keys.permits_end_of(claim.permits), keys.permits_end, oldest, 1, created);
     }
+    part(keys.base, keys.end, oldest, 1, 0);
     return standing_of(keys, claim, answer, 0);
   }
 
@@ -77,7 +77,7 @@ TEST(EtcdQueueTest, TheOldestHoldsAndTheNextWaitsForItsEnd) {
   Shelf shelf;
   const Revision first = shelf.add(shelf.claim(1));
   shelf.add(shelf.claim(2));
-  EXPECT_EQ(shelf.standing(shelf.claim(1)).state, State::holds);
+  EXPECT_EQ(shelf.standing(shelf.claim(1), first).state, State::holds);
   const Standing second = shelf.standing(shelf.claim(2));
   EXPECT_EQ(second.state, State::waits);
   ASSERT_EQ(second.in_the_way.size(), 1U);

@@ -168,7 +168,6 @@ Result<Standing> Turn::standing_in(const Result<Answer>& answer, std::size_t fro
   if (!done) return makes_no_sense(common_.cluster);
   Standing standing =
       standing_of(keys_, claim_, *done, done->succeeded ? from_then : from_otherwise);
-  seen_ = standing.busy;
   if (standing.created != 0) {
     created_ = standing.created;
     lease_ = standing.lease;
@@ -200,17 +199,17 @@ Task<Result<Standing>> Turn::enter_if_free() {
     txn.if_created_at(keys_.shared_end, 0, keys_.end);
   }
   txn.put(Branch::then, key_, note(false), (*session_)->lease);
-  add_look(txn, Branch::then, keys_, claim_);
-  add_look(txn, Branch::otherwise, keys_, claim_);
+  add_look(txn, Branch::then, keys_, claim_, 0, Look::with_holder);
+  add_look(txn, Branch::otherwise, keys_, claim_, 0, Look::with_holder);
   const Result<Answer> answer = co_await send(txn.encode());
   co_return standing_in(answer, 1, 0);
 }
 
-Task<Result<Standing>> Turn::look() {
-  Revision created = 0;
+Task<Result<Standing>> Turn::look(Look how) {
+  Revision created = created_;
   for (;;) {
     Txn txn;
-    add_look(txn, Branch::then, keys_, claim_, created);
+    add_look(txn, Branch::then, keys_, claim_, created, how);
     const Deadline deadline = answer_deadline();
     const Result<Answer> answer =
         co_await common_.cluster.call(Method::txn, txn.encode(), deadline, wait_.stop);
@@ -226,6 +225,30 @@ Task<Result<Standing>> Turn::look() {
   }
 }
 
+// Whether what is in the way is still there: cheaper than a look.
+Task<Result<bool>> Turn::nothing_happened(Standing& standing) {
+  Txn txn;
+  txn.range(Branch::then, Range{.key = key_, .end = {}});
+  for (const InTheWay& key : watched_) txn.range(Branch::then, Range{.key = key.key, .end = {}});
+  const Deadline deadline = answer_deadline();
+  const Result<Answer> answer =
+      co_await common_.cluster.call(Method::txn, txn.encode(), deadline, wait_.stop);
+  if (!answer) co_return Failure(Code::unreachable, answer.message());
+  const std::optional<TxnAnswer> seen = decode_txn(answer->message);
+  if (!seen) co_return false;
+  last_answer_ = common_.runtime.now();
+  const KeyValue* const own = seen->first(0);
+  if (!own || own->created != standing.created) co_return false;
+  for (std::size_t i = 0; i < watched_.size(); ++i) {
+    const KeyValue* const pair = seen->first(i + 1);
+    if (!pair || pair->created != watched_[i].created) co_return false;
+    const WatchEvent as_told{.removed = false, .pair = *pair};
+    if (news_of(watched_[i], keys_, claim_, as_told) != News::nothing) co_return false;
+  }
+  standing.seen_at = seen->header.revision;
+  co_return true;
+}
+
 // ---- Without waiting ---------------------------------------------------------------------------
 
 Task<Result<Grant>> Turn::try_once() {
@@ -235,7 +258,7 @@ Task<Result<Grant>> Turn::try_once() {
                        " permits at present, not " + std::to_string(claim_.permits));
   };
   if (claim_.mode == Mode::permit) {
-    const Result<Standing> standing = co_await look();
+    const Result<Standing> standing = co_await look(Look::with_holder);
     if (!standing) co_return standing.failure();
     if (standing->state == State::other_number) co_return other_number(standing->other_permits);
     if (standing->state == State::waits && standing->created == 0) {
@@ -282,7 +305,7 @@ bool Turn::passing(const Failure& failure) {
 std::optional<Failure> Turn::over(Woken woken) {
   if (ended_) return Failure(Code::cancelled, "it was released while it waited");
   if (woken == Woken::cancelled || wait_.stop.stop_requested()) return common_.cancelled();
-  if (wait_.deadline.passed(common_.runtime.now())) return Failure::busy(seen_);
+  if (wait_.deadline.passed(common_.runtime.now())) return Failure::busy({});
   return std::nullopt;
 }
 
@@ -373,7 +396,7 @@ Task<Result<Turn::Outcome>> Turn::wait_for_turn(Standing standing) {
   vigil_.clear();
   for (;;) {
     if (again) {
-      Result<Standing> looked = co_await look();
+      Result<Standing> looked = co_await look(Look::plain);
       if (looked) standing = std::move(looked).value();
       if (!looked && !passing(looked.failure())) co_return looked.failure();
       if (looked && standing.state == State::holds) co_return Outcome::holds;
@@ -401,7 +424,12 @@ Task<Result<Turn::Outcome>> Turn::wait_for_turn(Standing standing) {
     }
     if (hear(again)) co_return Outcome::holds;
     // Between our look and the beginning of the watches something may have happened.
-    again = again || (vigil_.all_watching() && !vigil_.watching_since(standing.seen_at));
+    if (!again && vigil_.all_watching() && !vigil_.watching_since(standing.seen_at)) {
+      const Result<bool> calm = co_await nothing_happened(standing);
+      again = !calm || !*calm;
+      if (hear(again)) co_return Outcome::holds;
+      if (!vigil_.watching_since(standing.seen_at)) again = true;
+    }
   }
 }
 
@@ -440,6 +468,10 @@ Task<Result<Grant>> Turn::grant(bool waited) {
 }
 
 Task<Result<Grant>> Turn::leave(Failure why) {
+  if (why.code() == Code::busy && entered_ && wait_.queue) {  // By whom?
+    const Result<Standing> standing = co_await look(Look::with_holder);
+    if (standing) why = Failure::busy(standing->busy);
+  }
   // Whoever gave up waiting should not wait much longer; what is unknown is ended in the background.
   constexpr Duration kLongest = std::chrono::seconds(1);
   if (session_ && claim_.outlives_process) common_.sessions.give_back(session_->get());

@@ -60,7 +60,8 @@ class Turn {
   Task<Result<Answer>> send(std::string txn);
   Task<Result<Standing>> enter();
   Task<Result<Standing>> enter_if_free();
-  Task<Result<Standing>> look();
+  Task<Result<Standing>> look(Look how);
+  Task<Result<bool>> nothing_happened(Standing& standing);
   Result<Standing> standing_in(const Result<Answer>& answer, std::size_t from_then,
                                std::size_t from_otherwise);
   Task<Result<Grant>> try_once();
@@ -88,7 +89,6 @@ class Turn {
   bool ended_ = false;
   Revision created_ = 0;  // of our key, when it was last seen
   LeaseId lease_ = 0;
-  Busy seen_;
   BootTime last_answer_;
   Vigil vigil_;
   std::vector<InTheWay> watched_;
