@@ -122,7 +122,8 @@ std::optional<Note> Note::parse(std::string_view value) {
   }
   // No more than a claim can have: what stands there may be anybody's.
   constexpr std::int64_t kMostMs = std::int64_t{1000} * 3600 * 24 * 365;
-  if (ttl_ms < 0 || ttl_ms > kMostMs) return std::nullopt;
+  constexpr std::int64_t kMostUs = std::int64_t{4'000'000'000} * 1'000'000;
+  if (ttl_ms < 0 || ttl_ms > kMostMs || since_us < 0 || since_us > kMostUs) return std::nullopt;
   note.granted = words[1] == "g";
   note.ttl = std::chrono::milliseconds(ttl_ms);
   note.since = WallTime(std::chrono::microseconds(since_us));

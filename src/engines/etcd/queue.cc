@@ -130,9 +130,9 @@ Busy busy_of(const Parts& parts, bool present) {
   busy.holder = oldest.label();
   busy.token = static_cast<std::uint64_t>(oldest.created);
   if (!oldest.foreign) busy.expires_in = oldest.note.ttl;
-  const std::int64_t others = parts.answer.parts[parts.from + oldest_part(parts.mode)].range.count -
-                              (present ? 1 : 0) - 1;
-  busy.rank = static_cast<std::uint64_t>(std::max<std::int64_t>(others, 0));
+  const std::int64_t all = parts.answer.parts[parts.from + oldest_part(parts.mode)].range.count;
+  const std::int64_t before = 1 + (present ? 1 : 0);  // who holds, and the claim itself
+  busy.rank = static_cast<std::uint64_t>(all > before ? all - before : 0);
   return busy;
 }
 

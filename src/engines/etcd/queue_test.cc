@@ -258,6 +258,7 @@ TEST(EtcdKeysTest, AKeyTellsTheClaim) {
 TEST(EtcdKeysTest, AnAbsurdNoteIsNone) {
   for (const char* value : {"", "holdfast1", "holdfast1 g 1", "holdfast1 g x 1 l",
                             "holdfast1 g -1 1 l", "holdfast1 g 99999999999999999 1 l",
+                            "holdfast1 g 1 -1 l", "holdfast1 g 1 9223372036854775807 l",
                             "holdfast2 g 1 1 l"}) {
     EXPECT_FALSE(Note::parse(value)) << value;
   }
