@@ -144,10 +144,10 @@ void GrpcChannel::on_bytes(std::string_view bytes) {
   std::string problem;
   const bool sound = codec_->receive(bytes, problem);
   pump();  // acknowledgements
-  if (!sound) {
-    on_closed("it does not speak gRPC (" + problem + ")");
-  } else if (leaving_) {
+  if (leaving_) {
     on_closed("the server is leaving");
+  } else if (!sound) {
+    on_closed("it does not speak gRPC (" + problem + ")");
   }
 }
 

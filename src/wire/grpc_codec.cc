@@ -196,6 +196,9 @@ bool GrpcCodec::receive(std::string_view bytes, std::string& problem) {
   const ssize_t taken = library_.nghttp2_session_mem_recv(
       session_, reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
   if (taken < 0) problem_ = library_.nghttp2_strerror(static_cast<int>(taken));
+  if (problem_.empty() && library_.nghttp2_session_want_read(session_) == 0) {
+    problem_ = "HTTP/2 is over";  // It was told to leave, or broke the rules.
+  }
   problem = problem_;
   return problem_.empty();
 }

@@ -19,6 +19,7 @@
   X(nghttp2_session_del)                                   \
   X(nghttp2_session_mem_recv)                              \
   X(nghttp2_session_mem_send)                              \
+  X(nghttp2_session_want_read)                             \
   X(nghttp2_session_resume_data)                           \
   X(nghttp2_session_set_local_window_size)                 \
   X(nghttp2_submit_settings)                               \

@@ -134,7 +134,7 @@ std::optional<Note> Note::parse(std::string_view value) {
 std::string Entry::label() const {
   if (!foreign) return note.label;
   char lease_text[32];
-  std::snprintf(lease_text, sizeof lease_text, "%llx", static_cast<unsigned long long>(lease));
+  std::snprintf(lease_text, sizeof lease_text, "%016llx", static_cast<unsigned long long>(lease));
   return "a foreign client" + (lease != 0 ? " (lease " + std::string(lease_text) + ")" : "");
 }
 
