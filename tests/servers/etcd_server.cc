@@ -192,8 +192,8 @@ std::vector<std::string> EtcdServer::ctl_command() const {
   std::string endpoints;
   for (const Member& member : members_) {
     if (member.paused || !member.process || !member.process->running()) continue;
-    endpoints += (endpoints.empty() ? "" : ",") + scheme() + "127.0.0.1:" +
-                 std::to_string(member.port);
+    endpoints +=
+        (endpoints.empty() ? "" : ",") + scheme() + "127.0.0.1:" + std::to_string(member.port);
   }
   std::vector<std::string> words{find_program("etcdctl", "etcd-client"), "--endpoints", endpoints};
   if (options_.tls) {

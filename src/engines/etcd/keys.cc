@@ -140,8 +140,8 @@ std::string Entry::label() const {
 
 Entry entry_of(const Keys& keys, const KeyValue& pair) {
   Entry entry{.key = pair.key, .created = pair.created, .lease = pair.lease};
-  const std::string_view suffix = std::string_view(pair.key).substr(
-      std::min(keys.base.size(), pair.key.size()));
+  const std::string_view suffix =
+      std::string_view(pair.key).substr(std::min(keys.base.size(), pair.key.size()));
   entry.foreign = !read_suffix(suffix, entry);
   if (entry.foreign) {
     entry.mode = Mode::exclusive;

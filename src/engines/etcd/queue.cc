@@ -181,8 +181,7 @@ Standing standing_of(const Keys& keys, const Claim& claim, const TxnAnswer& answ
   standing.created = INT64_MAX;
   judge_permit(parts, claim, standing);
   standing.created = 0;
-  if (standing.state != Standing::State::other_number &&
-      standing.state != Standing::State::holds) {
+  if (standing.state != Standing::State::other_number && standing.state != Standing::State::holds) {
     standing.state = Standing::State::waits;
   }
   return standing;

@@ -27,7 +27,7 @@ struct InTheWay {
 
 struct Standing {
   enum class State {
-    absent,        // the claim's key is not there
+    absent,  // the claim's key is not there
     holds,
     waits,         // for what is in the way
     other_number,  // others want another number of permits

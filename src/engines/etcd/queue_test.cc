@@ -16,8 +16,12 @@ class Shelf {
   explicit Shelf(std::string_view name = "x") : keys(std::string(), Name(name)) {}
 
   Claim claim(std::uint8_t who, Mode mode = Mode::exclusive, std::uint32_t permits = 1) const {
-    return Claim{
-        .name = "x", .id = ClaimId({who}), .mode = mode, .permits = permits, .ttl = {}, .label = {}};
+    return Claim{.name = "x",
+                 .id = ClaimId({who}),
+                 .mode = mode,
+                 .permits = permits,
+                 .ttl = {},
+                 .label = {}};
   }
   Revision add(const Claim& claim, bool granted = false) {
     const Note note{.granted = granted, .ttl = {}, .since = {}, .label = "someone"};
@@ -256,10 +260,10 @@ TEST(EtcdKeysTest, AKeyTellsTheClaim) {
 }
 
 TEST(EtcdKeysTest, AnAbsurdNoteIsNone) {
-  for (const char* value : {"", "holdfast1", "holdfast1 g 1", "holdfast1 g x 1 l",
-                            "holdfast1 g -1 1 l", "holdfast1 g 99999999999999999 1 l",
-                            "holdfast1 g 1 -1 l", "holdfast1 g 1 9223372036854775807 l",
-                            "holdfast2 g 1 1 l"}) {
+  for (const char* value :
+       {"", "holdfast1", "holdfast1 g 1", "holdfast1 g x 1 l", "holdfast1 g -1 1 l",
+        "holdfast1 g 99999999999999999 1 l", "holdfast1 g 1 -1 l",
+        "holdfast1 g 1 9223372036854775807 l", "holdfast2 g 1 1 l"}) {
     EXPECT_FALSE(Note::parse(value)) << value;
   }
 }

@@ -80,8 +80,7 @@ Result<Settings> settings_from(const Url& url, const ClientOptions& options) {
     return invalid("etcd has no path (a prefix of the keys is ?prefix=" + url.path + ")");
   }
   // Who waits for a connection should hear why there is none, and others should be tried.
-  settings.connect_timeout =
-      options.request_timeout / (settings.endpoints.size() == 1 ? 2 : 3);
+  settings.connect_timeout = options.request_timeout / (settings.endpoints.size() == 1 ? 2 : 3);
   TlsSettings tls;
   tls.protocol = "h2";
   Query query{settings, tls};

@@ -14,70 +14,7 @@ constexpr Duration kPatience = std::chrono::seconds(30);
 // Also who asks for an answer at once gets so long for it.
 constexpr Duration kGrace = std::chrono::milliseconds(250);
 
-Failure makes_no_sense(Cluster& cluster) {
-  return cluster.failed(Code::unknown, "an answer that makes no sense");
-}
-
 }  // namespace
-
-// ---- What all have in common -------------------------------------------------------------------
-
-Common::Common(Runtime& runtime_of_all, const Settings& settings_of_all)
-    : runtime(runtime_of_all),
-      settings(settings_of_all),
-      cluster(runtime, settings),
-      sessions(runtime, cluster, settings.request_timeout),
-      watcher(runtime, cluster, settings.request_timeout),
-      background(runtime) {
-  sessions.on_lost = [this](const Session&) {
-    for (const auto& [id, turn] : waiting) turn->look_up();
-  };
-}
-
-Deadline Common::request_deadline(Deadline deadline) const {
-  return deadline.sooner(runtime.now() + settings.request_timeout);
-}
-
-Task<Result<bool>> Common::remove(Claim claim, Revision token, Deadline deadline) {
-  const Keys keys(settings.prefix, claim.name);
-  const std::string key = keys.of(claim);
-  bool repeated = false;
-  const bool known = token != 0;
-  for (;;) {
-    if (!known) {  // Then we have to look first: did it hold?
-      const std::string look = encode(Range{.key = key, .end = {}, .keys_only = true});
-      const Result<Answer> answer = co_await cluster.call(Method::range, look, deadline);
-      if (!answer) co_return answer.failure();
-      const std::optional<RangeAnswer> own = decode_range(answer->message);
-      if (!own) co_return makes_no_sense(cluster);
-      if (own->pairs.empty()) co_return repeated;
-      token = own->pairs.front().created;
-    }
-    Txn txn;
-    txn.if_created_at(key, token);
-    if (!known) add_look(txn, Branch::then, keys, claim, token);
-    txn.remove(Branch::then, key);
-    const Result<Answer> answer = co_await cluster.call(Method::txn, txn.encode(), deadline);
-    if (!answer) co_return answer.failure();
-    const std::optional<TxnAnswer> done = decode_txn(answer->message);
-    if (!done) co_return makes_no_sense(cluster);
-    // Nothing there the second time: the first attempt may have ended it.
-    repeated = repeated || answer->repeated;
-    if (known) co_return done->succeeded || repeated;
-    if (!done->succeeded) continue;
-    const Standing standing = standing_of(keys, claim, *done, 0);
-    // What outlives its process has a lease of its own, of no use now.
-    if (claim.outlives_process) background.spawn(sessions.revoke(standing.lease));
-    co_return standing.state == State::holds;
-  }
-}
-
-Task<void> Common::mark(std::string key, Revision token, std::string note) {
-  Txn txn;
-  txn.if_created_at(key, token).put_value(Branch::then, key, note);
-  const Deadline deadline = Deadline::at(runtime.now() + settings.request_timeout);
-  static_cast<void>(co_await cluster.call(Method::txn, txn.encode(), deadline));
-}
 
 // ---- The turn ----------------------------------------------------------------------------------
 
@@ -165,7 +102,7 @@ Result<Standing> Turn::standing_in(const Result<Answer>& answer, std::size_t fro
                                    std::size_t from_otherwise) {
   if (!answer) return answer.failure();
   const std::optional<TxnAnswer> done = decode_txn(answer->message);
-  if (!done) return makes_no_sense(common_.cluster);
+  if (!done) return common_.makes_no_sense();
   Standing standing =
       standing_of(keys_, claim_, *done, done->succeeded ? from_then : from_otherwise);
   if (standing.created != 0) {
@@ -329,10 +266,10 @@ Task<Result<Grant>> Turn::queue_up() {
         if (!granted && granted.code() == Code::not_held) continue;
         co_return granted;
       } else if (standing->state == State::other_number) {
-        Failure wrong(Code::invalid_argument,
-                      "the semaphore '" + claim_.name.display() + "' has " +
-                          std::to_string(standing->other_permits) + " permits at present, not " +
-                          std::to_string(claim_.permits));
+        Failure wrong(Code::invalid_argument, "the semaphore '" + claim_.name.display() + "' has " +
+                                                  std::to_string(standing->other_permits) +
+                                                  " permits at present, not " +
+                                                  std::to_string(claim_.permits));
         co_return co_await leave(std::move(wrong));
       } else {
         const Result<Outcome> outcome = co_await wait_for_turn(*standing);
@@ -358,9 +295,10 @@ Task<Result<Grant>> Turn::queue_up() {
 }
 
 void Turn::watch(const Standing& standing) {
-  const bool same = std::equal(
-      watched_.begin(), watched_.end(), standing.in_the_way.begin(), standing.in_the_way.end(),
-      [](const InTheWay& a, const InTheWay& b) { return a.key == b.key && a.created == b.created; });
+  const bool same = std::equal(watched_.begin(), watched_.end(), standing.in_the_way.begin(),
+                               standing.in_the_way.end(), [](const InTheWay& a, const InTheWay& b) {
+                                 return a.key == b.key && a.created == b.created;
+                               });
   if (same) {
     for (std::size_t i = 0; i < watched_.size(); ++i) {
       watched_[i].last = watched_[i].last || standing.in_the_way[i].last;
@@ -405,8 +343,8 @@ Task<Result<Turn::Outcome>> Turn::wait_for_turn(Standing standing) {
     }
     if (!again) watch(standing);
     const BootTime now = common_.runtime.now();
-    const Deadline until = again ? wait_.deadline.sooner(now + common_.runtime.jitter(pause))
-                                 : wait_.deadline;
+    const Deadline until =
+        again ? wait_.deadline.sooner(now + common_.runtime.jitter(pause)) : wait_.deadline;
     if (again) pause = std::min<Duration>(pause * 2, std::chrono::milliseconds(500));
     const Woken woken = co_await vigil_.told.wait(until, wait_.stop);
     vigil_.told.reset();
