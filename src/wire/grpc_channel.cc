@@ -135,19 +135,22 @@ void GrpcChannel::close_stream(GrpcCallId stream) {
 }
 
 void GrpcChannel::pump() {
-  if (stream_ && codec_) stream_->send(codec_->to_send());
+  // While nghttp2 tells us something it cannot be asked for more: on_bytes() does so after.
+  if (stream_ && codec_ && !receiving_) stream_->send(codec_->to_send());
 }
 
 // ---- Hearing -----------------------------------------------------------------------------------
 
 void GrpcChannel::on_bytes(std::string_view bytes) {
   std::string problem;
+  receiving_ = true;
   const bool sound = codec_->receive(bytes, problem);
+  receiving_ = false;
   pump();  // acknowledgements
-  if (!sound) {
-    on_closed("it does not speak gRPC (" + problem + ")");
-  } else if (leaving_) {
+  if (leaving_) {
     on_closed("the server is leaving");
+  } else if (!sound) {
+    on_closed("it does not speak gRPC (" + problem + ")");
   }
 }
 

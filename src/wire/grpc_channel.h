@@ -101,6 +101,7 @@ class GrpcChannel final : private StreamListener, private GrpcCodecListener {
   std::unique_ptr<Stream> stream_;
   bool ready_ = false;
   bool leaving_ = false;
+  bool receiving_ = false;
   bool closed_ = false;  // the stream ended, perhaps before we had it
   Event greeted_;        // the server's settings came, or the connection ended
   std::string why_closed_;

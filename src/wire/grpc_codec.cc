@@ -74,8 +74,7 @@ Result<std::unique_ptr<GrpcCodec>> GrpcCodec::make(GrpcCodecListener& listener,
   nghttp2_session_callbacks* callbacks = nullptr;
   if (library.nghttp2_session_callbacks_new(&callbacks) != 0) throw std::bad_alloc();
   codec->set_callbacks(callbacks);
-  const int made =
-      library.nghttp2_session_client_new(&codec->session_, callbacks, codec.get());
+  const int made = library.nghttp2_session_client_new(&codec->session_, callbacks, codec.get());
   library.nghttp2_session_callbacks_del(callbacks);
   if (made != 0) throw std::bad_alloc();
   const std::array<nghttp2_settings_entry, 2> settings{
@@ -88,10 +87,9 @@ Result<std::unique_ptr<GrpcCodec>> GrpcCodec::make(GrpcCodecListener& listener,
 
 void GrpcCodec::set_callbacks(nghttp2_session_callbacks* callbacks) {
   library_.nghttp2_session_callbacks_set_on_header_callback(
-      callbacks,
-      [](nghttp2_session*, const nghttp2_frame* frame, const std::uint8_t* name,
-         std::size_t name_size, const std::uint8_t* value, std::size_t value_size, std::uint8_t,
-         void* self) {
+      callbacks, [](nghttp2_session*, const nghttp2_frame* frame, const std::uint8_t* name,
+                    std::size_t name_size, const std::uint8_t* value, std::size_t value_size,
+                    std::uint8_t, void* self) {
         static_cast<GrpcCodec*>(self)->on_header(frame->hd.stream_id, text_of(name, name_size),
                                                  text_of(value, value_size));
         return 0;
@@ -196,6 +194,9 @@ bool GrpcCodec::receive(std::string_view bytes, std::string& problem) {
   const ssize_t taken = library_.nghttp2_session_mem_recv(
       session_, reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
   if (taken < 0) problem_ = library_.nghttp2_strerror(static_cast<int>(taken));
+  if (problem_.empty() && library_.nghttp2_session_want_read(session_) == 0) {
+    problem_ = "HTTP/2 is over";  // It was told to leave, or broke the rules.
+  }
   problem = problem_;
   return problem_.empty();
 }
@@ -241,10 +242,10 @@ void GrpcCodec::on_close(GrpcCallId call, std::uint32_t error) {
   GrpcEnd end = state.end;
   end.refused = error == NGHTTP2_REFUSED_STREAM;
   if (end.status < 0 && end.message.empty()) {
-    end.message = state.http_status.empty() || state.http_status == "200"
-                      ? "the call ended without an answer (HTTP/2 error " +
-                            std::to_string(error) + ")"
-                      : "it answered with HTTP status " + state.http_status;
+    end.message =
+        state.http_status.empty() || state.http_status == "200"
+            ? "the call ended without an answer (HTTP/2 error " + std::to_string(error) + ")"
+            : "it answered with HTTP status " + state.http_status;
   }
   listener_.on_end(call, end);
 }

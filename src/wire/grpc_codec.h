@@ -21,8 +21,8 @@ using GrpcMetadata = std::vector<std::pair<std::string, std::string>>;
 
 // How a call ended.
 struct GrpcEnd {
-  int status = -1;      // gRPC's own number, 0 is success; -1: it ended without one
-  std::string message;  // what the server, or HTTP/2, says of it
+  int status = -1;       // gRPC's own number, 0 is success; -1: it ended without one
+  std::string message;   // what the server, or HTTP/2, says of it
   bool refused = false;  // the server never looked at it
 };
 
@@ -44,8 +44,8 @@ class GrpcCodecListener {
 class GrpcCodec {
  public:
   // `authority` is the server's host and port. misconfigured if nghttp2 is not there.
-  static Result<std::unique_ptr<GrpcCodec>> make(GrpcCodecListener& listener,
-                                                 std::string authority, bool encrypted);
+  static Result<std::unique_ptr<GrpcCodec>> make(GrpcCodecListener& listener, std::string authority,
+                                                 bool encrypted);
   ~GrpcCodec();
   GrpcCodec(const GrpcCodec&) = delete;
   GrpcCodec& operator=(const GrpcCodec&) = delete;

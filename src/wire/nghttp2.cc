@@ -35,9 +35,9 @@ Loaded load_library() {
 Result<const Nghttp2*> Nghttp2::load() {
   static const Loaded loaded = load_library();
   if (loaded.problem.empty()) return &loaded.functions;
-  return Failure(Code::misconfigured,
-                 "gRPC needs nghttp2 (on Debian: apt-get install libnghttp2-14): " +
-                     loaded.problem);
+  return Failure(
+      Code::misconfigured,
+      "gRPC needs nghttp2 (on Debian: apt-get install libnghttp2-14): " + loaded.problem);
 }
 
 }  // namespace holdfast::internal

@@ -71,8 +71,10 @@ std::vector<std::string> EtcdServer::command_line(const Member& member,
     const Certificates& certificates = Certificates::shared();
     add({"--cert-file", certificates.server_certificate()});
     add({"--key-file", certificates.server_key()});
-    add({"--trusted-ca-file", certificates.ca()});
-    if (options_.client_certificates) add({"--client-cert-auth"});
+    // With authorities for clients, etcd asks every client for a certificate.
+    if (options_.client_certificates) {
+      add({"--client-cert-auth", "--trusted-ca-file", certificates.ca()});
+    }
   }
   words.insert(words.end(), options_.arguments.begin(), options_.arguments.end());
   return words;
@@ -190,8 +192,8 @@ std::vector<std::string> EtcdServer::ctl_command() const {
   std::string endpoints;
   for (const Member& member : members_) {
     if (member.paused || !member.process || !member.process->running()) continue;
-    endpoints += (endpoints.empty() ? "" : ",") + scheme() + "127.0.0.1:" +
-                 std::to_string(member.port);
+    endpoints +=
+        (endpoints.empty() ? "" : ",") + scheme() + "127.0.0.1:" + std::to_string(member.port);
   }
   std::vector<std::string> words{find_program("etcdctl", "etcd-client"), "--endpoints", endpoints};
   if (options_.tls) {

@@ -35,9 +35,12 @@ TEST(EtcdServerTest, APausedMemberIsNotAsked) {
 }
 
 TEST(EtcdServerTest, SpeaksTlsAndAsksForAPassword) {
-  EtcdServer server({.tls = true, .client_certificates = true, .password = "secret"});
-  server.ctl({"put", "key", "value"});
-  EXPECT_THAT(server.url(), HasSubstr("etcds://root:secret@127.0.0.1:"));
+  for (const bool client_certificates : {false, true}) {
+    EtcdServer server(
+        {.tls = true, .client_certificates = client_certificates, .password = "secret"});
+    server.ctl({"put", "key", "value"});
+    EXPECT_THAT(server.url(), HasSubstr("etcds://root:secret@127.0.0.1:"));
+  }
 }
 
 }  // namespace

@@ -7,14 +7,12 @@ namespace holdfast::internal::etcd {
 
 namespace {
 
-constexpr std::array<const char*, 7> kPaths{"/etcdserverpb.KV/Range",
-                                            "/etcdserverpb.KV/Txn",
-                                            "/etcdserverpb.Lease/LeaseGrant",
-                                            "/etcdserverpb.Lease/LeaseRevoke",
-                                            // A stream, of which we use one message each way.
-                                            "/etcdserverpb.Lease/LeaseKeepAlive",
-                                            "/etcdserverpb.Lease/LeaseTimeToLive",
-                                            "/etcdserverpb.Auth/Authenticate"};
+constexpr std::array<const char*, 7> kPaths{
+    "/etcdserverpb.KV/Range", "/etcdserverpb.KV/Txn", "/etcdserverpb.Lease/LeaseGrant",
+    "/etcdserverpb.Lease/LeaseRevoke",
+    // A stream, of which we use one message each way.
+    "/etcdserverpb.Lease/LeaseKeepAlive", "/etcdserverpb.Lease/LeaseTimeToLive",
+    "/etcdserverpb.Auth/Authenticate"};
 constexpr const char* kWatch = "/etcdserverpb.Watch/Watch";
 
 // gRPC's numbers.
@@ -57,7 +55,17 @@ GrpcMetadata Cluster::metadata() const {
   return metadata;
 }
 
+// A call that was begun at `begun` got no answer. A member that has answered nobody for long is
+// stopped or cut off, not only slow.
+void Cluster::leave_if_silent(BootTime begun) {
+  const Duration patience = std::chrono::milliseconds(settings_.endpoints.size() == 1 ? 1000 : 300);
+  if (last_answer_ >= begun) return;
+  if (!silent_since_) silent_since_ = begun;
+  if (runtime_.now() - *silent_since_ >= patience) leave_member("no answer any more");
+}
+
 void Cluster::leave_member(const std::string& why) {
+  silent_since_.reset();
   member_ = (member_ + 1) % settings_.endpoints.size();
   channel_.drop(why);
 }
@@ -85,17 +93,17 @@ Failure Cluster::failure_of(const GrpcReply& reply) const {
   const std::string& said = reply.message;
   const std::string quoted = " (" + said + ")";
   if (reply.status == kResourceExhausted && says(said, "space exceeded")) {
-    return failed(Code::misconfigured,
-                  "its database is full: compact and defragment it, then `etcdctl alarm disarm`" +
-                      quoted);
+    return failed(
+        Code::misconfigured,
+        "its database is full: compact and defragment it, then `etcdctl alarm disarm`" + quoted);
   }
   if (reply.status == kPermissionDenied) {
-    return failed(Code::misconfigured,
-                  (settings_.user.empty() ? std::string("the login")
-                                          : "the user '" + settings_.user + "'") +
-                      " has no right to this lock's keys: grant it readwrite on the prefix of its "
-                      "locks" +
-                      quoted);
+    return failed(
+        Code::misconfigured,
+        (settings_.user.empty() ? std::string("the login") : "the user '" + settings_.user + "'") +
+            " has no right to this lock's keys: grant it readwrite on the prefix of its "
+            "locks" +
+            quoted);
   }
   if (says(said, "user name is empty")) {
     return failed(Code::misconfigured,
@@ -116,19 +124,19 @@ Failure Cluster::failure_of(const GrpcReply& reply) const {
 Deadline Cluster::attempt_deadline(Deadline deadline) const {
   if (settings_.endpoints.size() == 1 || deadline.is_never()) return deadline;
   const BootTime now = runtime_.now();
-  const Duration part = std::max<Duration>((deadline.moment() - now) / 3,
-                                           std::chrono::milliseconds(50));
+  const Duration part =
+      std::max<Duration>((deadline.moment() - now) / 3, std::chrono::milliseconds(400));
   return deadline.sooner(now + part);
 }
 
-bool Cluster::learn(const Result<GrpcReply>& reply, Deadline attempt, Attempts& attempts) {
+bool Cluster::learn(const Result<GrpcReply>& reply, BootTime begun, Deadline attempt,
+                    Attempts& attempts) {
   if (!reply) {
     attempts.last = reply.failure();
     if (reply.code() == Code::misconfigured || reply.code() == Code::cancelled) return false;
     if (reply.code() == Code::unknown) {
       attempts.unsure = true;
-      // Silent until the end of its time: it is stopped, cut off, or overwhelmed.
-      if (attempt.passed(runtime_.now())) leave_member("no answer any more");
+      if (attempt.passed(runtime_.now())) leave_if_silent(begun);
       return true;
     }
     // Each member once; after that somebody else decides whether to go on.
@@ -169,13 +177,17 @@ Task<Result<Answer>> Cluster::call(Method method, std::string message, Deadline 
       if (!entered) co_return entered.failure();
     }
     const Deadline attempt = attempt_deadline(deadline);
-    const GrpcMetadata metadata = method == Method::authenticate ? GrpcMetadata() : this->metadata();
+    const BootTime begun = runtime_.now();
+    const GrpcMetadata metadata =
+        method == Method::authenticate ? GrpcMetadata() : this->metadata();
     Result<GrpcReply> reply = co_await channel_.call(path, metadata, message, attempt, stop);
     if (reply && verdict_on(*reply) == Verdict::answered) {
+      last_answer_ = runtime_.now();
+      silent_since_.reset();
       co_return Answer{std::move(reply->message), reply->sent_at, channel_.generation(),
                        attempts.unsure};
     }
-    if (stop.stop_requested() || !learn(reply, attempt, attempts)) {
+    if (stop.stop_requested() || !learn(reply, begun, attempt, attempts)) {
       if (!reply && reply.code() == Code::unknown) attempts.unsure = true;
       co_return end_of(attempts, deadline);
     }

@@ -32,7 +32,6 @@ struct Answer {
   bool repeated = false;
 };
 
-
 class Cluster {
  public:
   Cluster(Runtime& runtime, const Settings& settings);
@@ -58,9 +57,6 @@ class Cluster {
 
   std::uint64_t connection() const { return channel_.generation(); }
   bool connected() const { return channel_.connected(); }
-  // The member does not do what it should: the next call goes to another.
-  void leave_member(const std::string& why);
-
   Failure failed(Code code, const std::string& why) const { return channel_.failed(code, why); }
 
  private:
@@ -73,11 +69,14 @@ class Cluster {
     std::optional<Failure> last;
   };
 
+  // The next call goes to another member.
+  void leave_member(const std::string& why);
+  void leave_if_silent(BootTime begun);
   static Verdict verdict_on(const GrpcReply& reply);
   Failure failure_of(const GrpcReply& reply) const;
   Deadline attempt_deadline(Deadline deadline) const;
   // False if there is no sense in another attempt.
-  bool learn(const Result<GrpcReply>& reply, Deadline attempt, Attempts& attempts);
+  bool learn(const Result<GrpcReply>& reply, BootTime begun, Deadline attempt, Attempts& attempts);
   Failure end_of(const Attempts& attempts, Deadline deadline) const;
   GrpcMetadata metadata() const;
   bool needs_login() const { return !settings_.user.empty() && token_.empty(); }
@@ -87,6 +86,8 @@ class Cluster {
   Runtime& runtime_;
   const Settings settings_;
   std::size_t member_;
+  BootTime last_answer_{};
+  std::optional<BootTime> silent_since_;
   std::string token_;
   bool logging_in_ = false;
   Event logged_in_;

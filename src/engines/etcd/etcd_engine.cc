@@ -62,8 +62,7 @@ Task<Result<Grant>> EtcdEngine::acquire(const Claim& claim, const Wait& wait) {
   co_return co_await turn.take();
 }
 
-Task<std::vector<Result<Grant>>> EtcdEngine::renew(std::span<const Hold> holds,
-                                                   Deadline deadline) {
+Task<std::vector<Result<Grant>>> EtcdEngine::renew(std::span<const Hold> holds, Deadline deadline) {
   const Deadline limit = common_.request_deadline(deadline);
   co_return co_await renewals_.renew(holds, limit);
 }
@@ -101,10 +100,8 @@ Task<Result<void>> EtcdEngine::detach(const Hold& hold, Deadline deadline) {
       .granted = true, .ttl = claim.ttl, .since = runtime().wall(), .label = claim.label};
   Txn txn;
   txn.if_created_at(key, token).put(Txn::Branch::then, key, note.encode(), (*session)->lease);
-  const Result<Answer> answer =
-      co_await common_.cluster.call(Method::txn, txn.encode(), limit);
-  const std::optional<TxnAnswer> moved =
-      answer ? etcd::decode_txn(answer->message) : std::nullopt;
+  const Result<Answer> answer = co_await common_.cluster.call(Method::txn, txn.encode(), limit);
+  const std::optional<TxnAnswer> moved = answer ? etcd::decode_txn(answer->message) : std::nullopt;
   if (moved && moved->succeeded) {
     common_.sessions.forget(*session);
     common_.holdings.forget(claim.id);
@@ -129,8 +126,7 @@ Task<Result<LockInfo>> EtcdEngine::inspect(const Name& name, Deadline deadline) 
   co_return co_await view_.describe(*sight, limit);
 }
 
-Task<Result<std::vector<LockInfo>>> EtcdEngine::list(const std::string& prefix,
-                                                     Deadline deadline) {
+Task<Result<std::vector<LockInfo>>> EtcdEngine::list(const std::string& prefix, Deadline deadline) {
   const Deadline limit = common_.request_deadline(deadline);
   const Result<std::vector<LockSight>> sights = co_await view_.look_at_all(prefix, limit);
   if (!sights) co_return sights.failure();
@@ -156,8 +152,7 @@ Task<Result<void>> EtcdEngine::evict(const Name& name, Token token, Deadline dea
   if (holder == end) co_return not_held;
   Txn txn;
   txn.if_created_at(holder->key, holder->created).remove(Txn::Branch::then, holder->key);
-  const Result<Answer> answer =
-      co_await common_.cluster.call(Method::txn, txn.encode(), limit);
+  const Result<Answer> answer = co_await common_.cluster.call(Method::txn, txn.encode(), limit);
   if (!answer) co_return answer.failure();
   const std::optional<TxnAnswer> done = etcd::decode_txn(answer->message);
   if (!done) co_return common_.cluster.failed(Code::unknown, "an answer that makes no sense");
@@ -227,9 +222,10 @@ Guarantees etcd_guarantees() {
       .shared_mode = true,
       .permit_mode = true,
       .min_ttl = std::chrono::seconds(1),
-      .notes = "Kept by consensus; a minority that is cut off grants and renews nothing. etcd "
-               "counts leases in whole seconds, so a dead holder's lock ends up to two seconds "
-               "after its ttl."};
+      .notes =
+          "Kept by consensus; a minority that is cut off grants and renews nothing. etcd "
+          "counts leases in whole seconds, so a dead holder's lock ends up to two seconds "
+          "after its ttl."};
 }
 
 Result<std::unique_ptr<Engine>> open_etcd_engine(const Url& url, Runtime& runtime,

@@ -122,7 +122,8 @@ std::optional<Note> Note::parse(std::string_view value) {
   }
   // No more than a claim can have: what stands there may be anybody's.
   constexpr std::int64_t kMostMs = std::int64_t{1000} * 3600 * 24 * 365;
-  if (ttl_ms < 0 || ttl_ms > kMostMs) return std::nullopt;
+  constexpr std::int64_t kMostUs = std::int64_t{4'000'000'000} * 1'000'000;
+  if (ttl_ms < 0 || ttl_ms > kMostMs || since_us < 0 || since_us > kMostUs) return std::nullopt;
   note.granted = words[1] == "g";
   note.ttl = std::chrono::milliseconds(ttl_ms);
   note.since = WallTime(std::chrono::microseconds(since_us));
@@ -133,14 +134,14 @@ std::optional<Note> Note::parse(std::string_view value) {
 std::string Entry::label() const {
   if (!foreign) return note.label;
   char lease_text[32];
-  std::snprintf(lease_text, sizeof lease_text, "%llx", static_cast<unsigned long long>(lease));
+  std::snprintf(lease_text, sizeof lease_text, "%016llx", static_cast<unsigned long long>(lease));
   return "a foreign client" + (lease != 0 ? " (lease " + std::string(lease_text) + ")" : "");
 }
 
 Entry entry_of(const Keys& keys, const KeyValue& pair) {
   Entry entry{.key = pair.key, .created = pair.created, .lease = pair.lease};
-  const std::string_view suffix = std::string_view(pair.key).substr(
-      std::min(keys.base.size(), pair.key.size()));
+  const std::string_view suffix =
+      std::string_view(pair.key).substr(std::min(keys.base.size(), pair.key.size()));
   entry.foreign = !read_suffix(suffix, entry);
   if (entry.foreign) {
     entry.mode = Mode::exclusive;

@@ -90,10 +90,8 @@ Task<Result<LockInfo>> LockView::describe(const LockSight& sight, Deadline deadl
     const Entry& entry = sight.entries[i];
     if (entry.mode == Mode::permit) info.permits = entry.permits;
     if (i >= sight.holders) {
-      info.waiters.push_back(WaiterInfo{.id = entry.id,
-                                        .mode = entry.mode,
-                                        .label = entry.label(),
-                                        .waited_for = since(entry)});
+      info.waiters.push_back(WaiterInfo{
+          .id = entry.id, .mode = entry.mode, .label = entry.label(), .waited_for = since(entry)});
       continue;
     }
     const Token token(static_cast<std::uint64_t>(entry.created));

@@ -20,25 +20,34 @@ Range range_of(const std::string& begin, const std::string& end, Order order, st
                .keys_only = keys_only};
 }
 
-// The parts of a look: the claim's own key and the oldest first, then by mode:
-//   exclusive  the newest two: itself and the one before it
+// The parts of a look: the claim's own key, then by mode
+//   exclusive  the newest three: itself, the one before it, and whether there is another before that
 //   shared     the newest of those that are not shared, in two ranges
-//   permit     the newest two; the oldest N + 1; a permit of another number, in two ranges
-enum Part { kOwn, kOldest, kNewest, kBeside, kOther, kOtherBeside };
+//   permit     the newest three; the oldest N + 1; a permit of another number, in two ranges
+// and at the end the oldest, where it is needed. One scan of the queue, where one will do: etcd goes
+// through all keys of a range to sort them.
+enum Part { kOwn, kNewest, kBeside, kOther, kOtherBeside };
+
+std::size_t oldest_part(Mode mode) {
+  switch (mode) {
+    case Mode::exclusive: return kBeside;
+    case Mode::shared: return kOther;
+    case Mode::permit: return kOtherBeside + 1;
+  }
+  return 0;
+}
 
 struct Parts {
   const TxnAnswer& answer;
   std::size_t from;
   const Keys& keys;
+  Mode mode;
 
+  const KeyValue* oldest() const { return answer.first(from + oldest_part(mode)); }
   const std::vector<KeyValue>& pairs(Part part) const {
     static const std::vector<KeyValue> none;
     const std::size_t at = from + static_cast<std::size_t>(part);
     return at < answer.parts.size() ? answer.parts[at].range.pairs : none;
-  }
-  std::int64_t count(Part part) const {
-    const std::size_t at = from + static_cast<std::size_t>(part);
-    return at < answer.parts.size() ? answer.parts[at].range.count : 0;
   }
   Entry entry(const KeyValue& pair) const { return entry_of(keys, pair); }
 };
@@ -48,30 +57,24 @@ InTheWay in_the_way(const Entry& entry, bool last) {
 }
 
 // An exclusive claim that holds is alone: what comes next waits for nobody else.
-bool holds_alone(const Entry& entry, Revision oldest) {
+bool holds_alone(const Entry& entry, Revision oldest = 0) {
   return entry.mode == Mode::exclusive && (entry.created == oldest || entry.note.granted);
 }
 
 void judge_exclusive(const Parts& parts, Standing& standing) {
-  const Revision oldest = parts.pairs(kOldest).front().created;
-  if (oldest == standing.created) {
-    standing.state = Standing::State::holds;
+  const std::vector<KeyValue>& newest = parts.pairs(kNewest);
+  if (newest.empty() || newest.front().created != standing.created) {
+    standing.state = Standing::State::unclear;
     return;
   }
-  for (const KeyValue& pair : parts.pairs(kNewest)) {
-    if (pair.created >= standing.created) continue;
-    // Only if it is the one just before us: the newest two are the claim itself and that one.
-    if (parts.pairs(kNewest).front().created != standing.created) break;
-    const Entry entry = parts.entry(pair);
-    standing.in_the_way = {in_the_way(entry, entry.created == oldest || holds_alone(entry, oldest))};
-    standing.state = Standing::State::waits;
-    return;
-  }
-  standing.state = Standing::State::unclear;
+  standing.state = newest.size() == 1 ? Standing::State::holds : Standing::State::waits;
+  if (newest.size() == 1) return;
+  const Entry before = parts.entry(newest[1]);
+  standing.in_the_way = {in_the_way(before, newest.size() == 2 || holds_alone(before))};
 }
 
 void judge_shared(const Parts& parts, Standing& standing) {
-  const Revision oldest = parts.pairs(kOldest).front().created;
+  const Revision oldest = parts.oldest() ? parts.oldest()->created : 0;
   std::optional<Entry> nearest;
   for (const Part part : {kNewest, kBeside}) {
     for (const KeyValue& pair : parts.pairs(part)) {
@@ -122,41 +125,45 @@ void judge_permit(const Parts& parts, const Claim& claim, Standing& standing) {
 
 Busy busy_of(const Parts& parts, bool present) {
   Busy busy;
-  if (parts.pairs(kOldest).empty()) return busy;
-  const Entry oldest = parts.entry(parts.pairs(kOldest).front());
+  if (!parts.oldest()) return busy;
+  const Entry oldest = parts.entry(*parts.oldest());
   busy.holder = oldest.label();
   busy.token = static_cast<std::uint64_t>(oldest.created);
   if (!oldest.foreign) busy.expires_in = oldest.note.ttl;
-  const std::int64_t others = parts.count(kOldest) - (present ? 1 : 0) - 1;
-  busy.rank = static_cast<std::uint64_t>(std::max<std::int64_t>(others, 0));
+  const std::int64_t all = parts.answer.parts[parts.from + oldest_part(parts.mode)].range.count;
+  const std::int64_t before = 1 + (present ? 1 : 0);  // who holds, and the claim itself
+  busy.rank = static_cast<std::uint64_t>(all > before ? all - before : 0);
   return busy;
 }
 
 }  // namespace
 
-void add_look(Txn& txn, Txn::Branch branch, const Keys& keys, const Claim& claim,
-              Revision created) {
+void add_look(Txn& txn, Txn::Branch branch, const Keys& keys, const Claim& claim, Revision created,
+              Look how) {
   const auto add = [&](const Range& range) { txn.range(branch, range); };
   add(Range{.key = keys.of(claim), .end = {}});
-  add(range_of(keys.base, keys.end, Order::oldest_first, 1, 0));
   if (claim.mode == Mode::shared) {
     add(range_of(keys.base, keys.shared_begin, Order::newest_first, 1, created));
     add(range_of(keys.shared_end, keys.end, Order::newest_first, 1, created));
-    return;
+  } else {
+    add(range_of(keys.base, keys.end, Order::newest_first, 3, created));
   }
-  add(range_of(keys.base, keys.end, Order::newest_first, 2, created));
-  if (claim.mode == Mode::exclusive) return;
-  const std::int64_t some = std::int64_t{claim.permits} + 1;
-  add(range_of(keys.base, keys.end, Order::oldest_first, some, created, true));
-  const std::string begin = keys.permits_begin_of(claim.permits);
-  const std::string end = keys.permits_end_of(claim.permits);
-  add(range_of(keys.permits_begin, begin, Order::oldest_first, 1, created, true));
-  add(range_of(end, keys.permits_end, Order::oldest_first, 1, created, true));
+  if (claim.mode == Mode::permit) {
+    const std::int64_t some = std::int64_t{claim.permits} + 1;
+    add(range_of(keys.base, keys.end, Order::oldest_first, some, created, true));
+    const std::string begin = keys.permits_begin_of(claim.permits);
+    const std::string end = keys.permits_end_of(claim.permits);
+    add(range_of(keys.permits_begin, begin, Order::oldest_first, 1, created, true));
+    add(range_of(end, keys.permits_end, Order::oldest_first, 1, created, true));
+  }
+  if (how == Look::with_holder || claim.mode == Mode::shared) {
+    add(range_of(keys.base, keys.end, Order::oldest_first, 1, 0));
+  }
 }
 
 Standing standing_of(const Keys& keys, const Claim& claim, const TxnAnswer& answer,
                      std::size_t from) {
-  const Parts parts{answer, from, keys};
+  const Parts parts{answer, from, keys, claim.mode};
   Standing standing;
   standing.seen_at = answer.header.revision;
   const bool present = !parts.pairs(kOwn).empty();
@@ -164,7 +171,6 @@ Standing standing_of(const Keys& keys, const Claim& claim, const TxnAnswer& answ
   if (present) {
     standing.created = parts.pairs(kOwn).front().created;
     standing.lease = parts.pairs(kOwn).front().lease;
-    if (parts.pairs(kOldest).empty()) return standing;  // That makes no sense.
     if (claim.mode == Mode::exclusive) judge_exclusive(parts, standing);
     if (claim.mode == Mode::shared) judge_shared(parts, standing);
     if (claim.mode == Mode::permit) judge_permit(parts, claim, standing);
@@ -175,8 +181,7 @@ Standing standing_of(const Keys& keys, const Claim& claim, const TxnAnswer& answ
   standing.created = INT64_MAX;
   judge_permit(parts, claim, standing);
   standing.created = 0;
-  if (standing.state != Standing::State::other_number &&
-      standing.state != Standing::State::holds) {
+  if (standing.state != Standing::State::other_number && standing.state != Standing::State::holds) {
     standing.state = Standing::State::waits;
   }
   return standing;

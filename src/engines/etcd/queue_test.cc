@@ -16,8 +16,12 @@ class Shelf {
   explicit Shelf(std::string_view name = "x") : keys(std::string(), Name(name)) {}
 
   Claim claim(std::uint8_t who, Mode mode = Mode::exclusive, std::uint32_t permits = 1) const {
-    return Claim{
-        .name = "x", .id = ClaimId({who}), .mode = mode, .permits = permits, .ttl = {}, .label = {}};
+    return Claim{.name = "x",
+                 .id = ClaimId({who}),
+                 .mode = mode,
+                 .permits = permits,
+                 .ttl = {},
+                 .label = {}};
   }
   Revision add(const Claim& claim, bool granted = false) {
     const Note note{.granted = granted, .ttl = {}, .since = {}, .label = "someone"};
@@ -51,18 +55,18 @@ class Shelf {
     const auto oldest = Range::Order::oldest_first;
     const auto newest = Range::Order::newest_first;
     part(keys.of(claim), "", oldest, 0, 0);
-    part(keys.base, keys.end, oldest, 1, 0);
     if (claim.mode == Mode::shared) {
       part(keys.base, keys.shared_begin, newest, 1, created);
       part(keys.shared_end, keys.end, newest, 1, created);
     } else {
-      part(keys.base, keys.end, newest, 2, created);
+      part(keys.base, keys.end, newest, 3, created);
     }
     if (claim.mode == Mode::permit) {
       part(keys.base, keys.end, oldest, claim.permits + 1, created);
       part(keys.permits_begin, keys.permits_begin_of(claim.permits), oldest, 1, created);
       part(keys.permits_end_of(claim.permits), keys.permits_end, oldest, 1, created);
     }
+    part(keys.base, keys.end, oldest, 1, 0);
     return standing_of(keys, claim, answer, 0);
   }
 
@@ -77,7 +81,7 @@ TEST(EtcdQueueTest, TheOldestHoldsAndTheNextWaitsForItsEnd) {
   Shelf shelf;
   const Revision first = shelf.add(shelf.claim(1));
   shelf.add(shelf.claim(2));
-  EXPECT_EQ(shelf.standing(shelf.claim(1)).state, State::holds);
+  EXPECT_EQ(shelf.standing(shelf.claim(1), first).state, State::holds);
   const Standing second = shelf.standing(shelf.claim(2));
   EXPECT_EQ(second.state, State::waits);
   ASSERT_EQ(second.in_the_way.size(), 1U);
@@ -256,9 +260,10 @@ TEST(EtcdKeysTest, AKeyTellsTheClaim) {
 }
 
 TEST(EtcdKeysTest, AnAbsurdNoteIsNone) {
-  for (const char* value : {"", "holdfast1", "holdfast1 g 1", "holdfast1 g x 1 l",
-                            "holdfast1 g -1 1 l", "holdfast1 g 99999999999999999 1 l",
-                            "holdfast2 g 1 1 l"}) {
+  for (const char* value :
+       {"", "holdfast1", "holdfast1 g 1", "holdfast1 g x 1 l", "holdfast1 g -1 1 l",
+        "holdfast1 g 99999999999999999 1 l", "holdfast1 g 1 -1 l",
+        "holdfast1 g 1 9223372036854775807 l", "holdfast2 g 1 1 l"}) {
     EXPECT_FALSE(Note::parse(value)) << value;
   }
 }

@@ -51,9 +51,8 @@ Task<void> Renewals::find_session(Item item, Deadline deadline, SessionPtr& sess
   const std::string request = encode(Range{.key = item.key, .end = {}});
   const Result<Answer> answer = co_await cluster_.call(Method::range, request, deadline);
   if (!answer) {
-    *item.outcome = answer.code() == Code::unknown
-                        ? Failure(Code::unreachable, answer.message())
-                        : answer.failure();
+    *item.outcome = answer.code() == Code::unknown ? Failure(Code::unreachable, answer.message())
+                                                   : answer.failure();
     co_return;
   }
   const std::optional<RangeAnswer> range = decode_range(answer->message);
@@ -75,8 +74,7 @@ Task<void> Renewals::find_session(Item item, Deadline deadline, SessionPtr& sess
   holdings_.remember(claim, Holding{session, item.key, token}, {});
 }
 
-Task<void> Renewals::renew_session(SessionPtr session, std::vector<Item> items,
-                                   Deadline deadline) {
+Task<void> Renewals::renew_session(SessionPtr session, std::vector<Item> items, Deadline deadline) {
   // Not more than etcd takes in one transaction (--max-txn-ops is 128 by default).
   constexpr std::size_t kPart = 100;
   const auto all_failed = [&](std::size_t from, const Failure& why) {
@@ -130,9 +128,8 @@ Task<Result<bool>> Renewals::renew_part(Session& session, std::span<Item> items,
     const Item& item = items[i];
     const Claim& claim = item.hold->claim;
     const KeyValue* const pair = seen->first(i);
-    const bool there =
-        seen->succeeded ||
-        (pair && pair->created == static_cast<Revision>(item.hold->token.value()));
+    const bool there = seen->succeeded ||
+                       (pair && pair->created == static_cast<Revision>(item.hold->token.value()));
     if (!there) {
       holdings_.forget(claim.id);
       *item.outcome = no_longer_held(claim);

@@ -125,8 +125,7 @@ Task<void> Sessions::revoke(LeaseId lease) {
 
 Task<Result<Sign>> Sessions::keep_alive(Session& session, Deadline deadline) {
   const std::string request = encode_lease(session.lease);
-  const Result<Answer> answer =
-      co_await cluster_.call(Method::lease_keep_alive, request, deadline);
+  const Result<Answer> answer = co_await cluster_.call(Method::lease_keep_alive, request, deadline);
   if (!answer && answer.code() == Code::unknown) {
     co_return Failure(Code::unreachable, answer.message());  // Nothing is left behind by it.
   }
@@ -195,8 +194,9 @@ Task<void> Sessions::keep(SessionPtr session) {
       break;
     }
     const Deadline deadline = Deadline::at(
-        runtime_.now() + std::min<Duration>(request_timeout_, std::max<Duration>(
-                             session->ttl / 4, std::chrono::milliseconds(250))));
+        runtime_.now() +
+        std::min<Duration>(request_timeout_,
+                           std::max<Duration>(session->ttl / 4, std::chrono::milliseconds(500))));
     co_await look_after(session, deadline);
   }
   kept_.erase(session);

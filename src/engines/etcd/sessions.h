@@ -33,10 +33,10 @@ struct HeldKey {
 
 struct Session {
   LeaseId lease = 0;
-  Duration ttl{};       // as granted
+  Duration ttl{};          // as granted
   std::int64_t ttl_s = 0;  // as asked for
-  BootTime confirmed{};  // surely alive until this + ttl
-  bool shared = true;   // by all claims of its ttl
+  BootTime confirmed{};    // surely alive until this + ttl
+  bool shared = true;      // by all claims of its ttl
   bool lost = false;
   // A request that was not answered may put a key on it later: no claim comes to it any more, and
   // it ends with its last hold.

@@ -67,7 +67,6 @@ Result<Settings> settings_from(const Url& url, const ClientOptions& options) {
   if (!url.has_authority) return invalid("'" + url.scheme + ":' must be followed by //");
   const bool encrypted = url.scheme == "etcds";
   Settings settings;
-  settings.connect_timeout = options.request_timeout;
   settings.request_timeout = options.request_timeout;
   settings.user = url.user;
   settings.password = url.password;
@@ -80,6 +79,8 @@ Result<Settings> settings_from(const Url& url, const ClientOptions& options) {
   if (!url.path.empty() && url.path != "/") {
     return invalid("etcd has no path (a prefix of the keys is ?prefix=" + url.path + ")");
   }
+  // Who waits for a connection should hear why there is none, and others should be tried.
+  settings.connect_timeout = options.request_timeout / (settings.endpoints.size() == 1 ? 2 : 3);
   TlsSettings tls;
   tls.protocol = "h2";
   Query query{settings, tls};

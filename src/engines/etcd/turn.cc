@@ -14,70 +14,7 @@ constexpr Duration kPatience = std::chrono::seconds(30);
 // Also who asks for an answer at once gets so long for it.
 constexpr Duration kGrace = std::chrono::milliseconds(250);
 
-Failure makes_no_sense(Cluster& cluster) {
-  return cluster.failed(Code::unknown, "an answer that makes no sense");
-}
-
 }  // namespace
-
-// ---- What all have in common -------------------------------------------------------------------
-
-Common::Common(Runtime& runtime_of_all, const Settings& settings_of_all)
-    : runtime(runtime_of_all),
-      settings(settings_of_all),
-      cluster(runtime, settings),
-      sessions(runtime, cluster, settings.request_timeout),
-      watcher(runtime, cluster, settings.request_timeout),
-      background(runtime) {
-  sessions.on_lost = [this](const Session&) {
-    for (const auto& [id, turn] : waiting) turn->look_up();
-  };
-}
-
-Deadline Common::request_deadline(Deadline deadline) const {
-  return deadline.sooner(runtime.now() + settings.request_timeout);
-}
-
-Task<Result<bool>> Common::remove(Claim claim, Revision token, Deadline deadline) {
-  const Keys keys(settings.prefix, claim.name);
-  const std::string key = keys.of(claim);
-  bool repeated = false;
-  const bool known = token != 0;
-  for (;;) {
-    if (!known) {  // Then we have to look first: did it hold?
-      const std::string look = encode(Range{.key = key, .end = {}, .keys_only = true});
-      const Result<Answer> answer = co_await cluster.call(Method::range, look, deadline);
-      if (!answer) co_return answer.failure();
-      const std::optional<RangeAnswer> own = decode_range(answer->message);
-      if (!own) co_return makes_no_sense(cluster);
-      if (own->pairs.empty()) co_return repeated;
-      token = own->pairs.front().created;
-    }
-    Txn txn;
-    txn.if_created_at(key, token);
-    if (!known) add_look(txn, Branch::then, keys, claim, token);
-    txn.remove(Branch::then, key);
-    const Result<Answer> answer = co_await cluster.call(Method::txn, txn.encode(), deadline);
-    if (!answer) co_return answer.failure();
-    const std::optional<TxnAnswer> done = decode_txn(answer->message);
-    if (!done) co_return makes_no_sense(cluster);
-    // Nothing there the second time: the first attempt may have ended it.
-    repeated = repeated || answer->repeated;
-    if (known) co_return done->succeeded || repeated;
-    if (!done->succeeded) continue;
-    const Standing standing = standing_of(keys, claim, *done, 0);
-    // What outlives its process has a lease of its own, of no use now.
-    if (claim.outlives_process) background.spawn(sessions.revoke(standing.lease));
-    co_return standing.state == State::holds;
-  }
-}
-
-Task<void> Common::mark(std::string key, Revision token, std::string note) {
-  Txn txn;
-  txn.if_created_at(key, token).put_value(Branch::then, key, note);
-  const Deadline deadline = Deadline::at(runtime.now() + settings.request_timeout);
-  static_cast<void>(co_await cluster.call(Method::txn, txn.encode(), deadline));
-}
 
 // ---- The turn ----------------------------------------------------------------------------------
 
@@ -165,10 +102,9 @@ Result<Standing> Turn::standing_in(const Result<Answer>& answer, std::size_t fro
                                    std::size_t from_otherwise) {
   if (!answer) return answer.failure();
   const std::optional<TxnAnswer> done = decode_txn(answer->message);
-  if (!done) return makes_no_sense(common_.cluster);
+  if (!done) return common_.makes_no_sense();
   Standing standing =
       standing_of(keys_, claim_, *done, done->succeeded ? from_then : from_otherwise);
-  seen_ = standing.busy;
   if (standing.created != 0) {
     created_ = standing.created;
     lease_ = standing.lease;
@@ -200,17 +136,17 @@ Task<Result<Standing>> Turn::enter_if_free() {
     txn.if_created_at(keys_.shared_end, 0, keys_.end);
   }
   txn.put(Branch::then, key_, note(false), (*session_)->lease);
-  add_look(txn, Branch::then, keys_, claim_);
-  add_look(txn, Branch::otherwise, keys_, claim_);
+  add_look(txn, Branch::then, keys_, claim_, 0, Look::with_holder);
+  add_look(txn, Branch::otherwise, keys_, claim_, 0, Look::with_holder);
   const Result<Answer> answer = co_await send(txn.encode());
   co_return standing_in(answer, 1, 0);
 }
 
-Task<Result<Standing>> Turn::look() {
-  Revision created = 0;
+Task<Result<Standing>> Turn::look(Look how) {
+  Revision created = created_;
   for (;;) {
     Txn txn;
-    add_look(txn, Branch::then, keys_, claim_, created);
+    add_look(txn, Branch::then, keys_, claim_, created, how);
     const Deadline deadline = answer_deadline();
     const Result<Answer> answer =
         co_await common_.cluster.call(Method::txn, txn.encode(), deadline, wait_.stop);
@@ -226,6 +162,30 @@ Task<Result<Standing>> Turn::look() {
   }
 }
 
+// Whether what is in the way is still there: cheaper than a look.
+Task<Result<bool>> Turn::nothing_happened(Standing& standing) {
+  Txn txn;
+  txn.range(Branch::then, Range{.key = key_, .end = {}});
+  for (const InTheWay& key : watched_) txn.range(Branch::then, Range{.key = key.key, .end = {}});
+  const Deadline deadline = answer_deadline();
+  const Result<Answer> answer =
+      co_await common_.cluster.call(Method::txn, txn.encode(), deadline, wait_.stop);
+  if (!answer) co_return Failure(Code::unreachable, answer.message());
+  const std::optional<TxnAnswer> seen = decode_txn(answer->message);
+  if (!seen) co_return false;
+  last_answer_ = common_.runtime.now();
+  const KeyValue* const own = seen->first(0);
+  if (!own || own->created != standing.created) co_return false;
+  for (std::size_t i = 0; i < watched_.size(); ++i) {
+    const KeyValue* const pair = seen->first(i + 1);
+    if (!pair || pair->created != watched_[i].created) co_return false;
+    const WatchEvent as_told{.removed = false, .pair = *pair};
+    if (news_of(watched_[i], keys_, claim_, as_told) != News::nothing) co_return false;
+  }
+  standing.seen_at = seen->header.revision;
+  co_return true;
+}
+
 // ---- Without waiting ---------------------------------------------------------------------------
 
 Task<Result<Grant>> Turn::try_once() {
@@ -235,7 +195,7 @@ Task<Result<Grant>> Turn::try_once() {
                        " permits at present, not " + std::to_string(claim_.permits));
   };
   if (claim_.mode == Mode::permit) {
-    const Result<Standing> standing = co_await look();
+    const Result<Standing> standing = co_await look(Look::with_holder);
     if (!standing) co_return standing.failure();
     if (standing->state == State::other_number) co_return other_number(standing->other_permits);
     if (standing->state == State::waits && standing->created == 0) {
@@ -282,7 +242,7 @@ bool Turn::passing(const Failure& failure) {
 std::optional<Failure> Turn::over(Woken woken) {
   if (ended_) return Failure(Code::cancelled, "it was released while it waited");
   if (woken == Woken::cancelled || wait_.stop.stop_requested()) return common_.cancelled();
-  if (wait_.deadline.passed(common_.runtime.now())) return Failure::busy(seen_);
+  if (wait_.deadline.passed(common_.runtime.now())) return Failure::busy({});
   return std::nullopt;
 }
 
@@ -306,10 +266,10 @@ Task<Result<Grant>> Turn::queue_up() {
         if (!granted && granted.code() == Code::not_held) continue;
         co_return granted;
       } else if (standing->state == State::other_number) {
-        Failure wrong(Code::invalid_argument,
-                      "the semaphore '" + claim_.name.display() + "' has " +
-                          std::to_string(standing->other_permits) + " permits at present, not " +
-                          std::to_string(claim_.permits));
+        Failure wrong(Code::invalid_argument, "the semaphore '" + claim_.name.display() + "' has " +
+                                                  std::to_string(standing->other_permits) +
+                                                  " permits at present, not " +
+                                                  std::to_string(claim_.permits));
         co_return co_await leave(std::move(wrong));
       } else {
         const Result<Outcome> outcome = co_await wait_for_turn(*standing);
@@ -335,9 +295,10 @@ Task<Result<Grant>> Turn::queue_up() {
 }
 
 void Turn::watch(const Standing& standing) {
-  const bool same = std::equal(
-      watched_.begin(), watched_.end(), standing.in_the_way.begin(), standing.in_the_way.end(),
-      [](const InTheWay& a, const InTheWay& b) { return a.key == b.key && a.created == b.created; });
+  const bool same = std::equal(watched_.begin(), watched_.end(), standing.in_the_way.begin(),
+                               standing.in_the_way.end(), [](const InTheWay& a, const InTheWay& b) {
+                                 return a.key == b.key && a.created == b.created;
+                               });
   if (same) {
     for (std::size_t i = 0; i < watched_.size(); ++i) {
       watched_[i].last = watched_[i].last || standing.in_the_way[i].last;
@@ -373,7 +334,7 @@ Task<Result<Turn::Outcome>> Turn::wait_for_turn(Standing standing) {
   vigil_.clear();
   for (;;) {
     if (again) {
-      Result<Standing> looked = co_await look();
+      Result<Standing> looked = co_await look(Look::plain);
       if (looked) standing = std::move(looked).value();
       if (!looked && !passing(looked.failure())) co_return looked.failure();
       if (looked && standing.state == State::holds) co_return Outcome::holds;
@@ -382,8 +343,8 @@ Task<Result<Turn::Outcome>> Turn::wait_for_turn(Standing standing) {
     }
     if (!again) watch(standing);
     const BootTime now = common_.runtime.now();
-    const Deadline until = again ? wait_.deadline.sooner(now + common_.runtime.jitter(pause))
-                                 : wait_.deadline;
+    const Deadline until =
+        again ? wait_.deadline.sooner(now + common_.runtime.jitter(pause)) : wait_.deadline;
     if (again) pause = std::min<Duration>(pause * 2, std::chrono::milliseconds(500));
     const Woken woken = co_await vigil_.told.wait(until, wait_.stop);
     vigil_.told.reset();
@@ -401,7 +362,12 @@ Task<Result<Turn::Outcome>> Turn::wait_for_turn(Standing standing) {
     }
     if (hear(again)) co_return Outcome::holds;
     // Between our look and the beginning of the watches something may have happened.
-    again = again || (vigil_.all_watching() && !vigil_.watching_since(standing.seen_at));
+    if (!again && vigil_.all_watching() && !vigil_.watching_since(standing.seen_at)) {
+      const Result<bool> calm = co_await nothing_happened(standing);
+      again = !calm || !*calm;
+      if (hear(again)) co_return Outcome::holds;
+      if (!vigil_.watching_since(standing.seen_at)) again = true;
+    }
   }
 }
 
@@ -440,6 +406,10 @@ Task<Result<Grant>> Turn::grant(bool waited) {
 }
 
 Task<Result<Grant>> Turn::leave(Failure why) {
+  if (why.code() == Code::busy && entered_ && wait_.queue) {  // By whom?
+    const Result<Standing> standing = co_await look(Look::with_holder);
+    if (standing) why = Failure::busy(standing->busy);
+  }
   // Whoever gave up waiting should not wait much longer; what is unknown is ended in the background.
   constexpr Duration kLongest = std::chrono::seconds(1);
   if (session_ && claim_.outlives_process) common_.sessions.give_back(session_->get());

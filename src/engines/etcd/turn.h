@@ -4,38 +4,12 @@
 
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
-#include "engines/etcd/holdings.h"
+#include "engines/etcd/common.h"
 #include "engines/etcd/queue.h"
-#include "engines/etcd/settings.h"
-#include "engines/etcd/watcher.h"
 
 namespace holdfast::internal::etcd {
-
-class Turn;
-
-// What all the claims of a client have in common.
-struct Common {
-  Common(Runtime& runtime, const Settings& settings);
-
-  Runtime& runtime;
-  const Settings settings;
-  Cluster cluster;
-  Sessions sessions;
-  Watcher watcher;
-  Holdings holdings;
-  std::unordered_map<ClaimId, Turn*> waiting;
-  TaskGroup background;  // Last: its tasks end before what they use.
-
-  Deadline request_deadline(Deadline deadline) const;
-  Failure cancelled() const { return Failure(Code::cancelled, "cancelled by the caller"); }
-  // Ends the hold, or the wait, of a claim. `token` is 0 if it is not known.
-  Task<Result<bool>> remove(Claim claim, Revision token, Deadline deadline);
-  // Tells who watches our key that we hold: see InTheWay::last.
-  Task<void> mark(std::string key, Revision token, std::string note);
-};
 
 class Turn {
  public:
@@ -60,7 +34,8 @@ class Turn {
   Task<Result<Answer>> send(std::string txn);
   Task<Result<Standing>> enter();
   Task<Result<Standing>> enter_if_free();
-  Task<Result<Standing>> look();
+  Task<Result<Standing>> look(Look how);
+  Task<Result<bool>> nothing_happened(Standing& standing);
   Result<Standing> standing_in(const Result<Answer>& answer, std::size_t from_then,
                                std::size_t from_otherwise);
   Task<Result<Grant>> try_once();
@@ -88,7 +63,6 @@ class Turn {
   bool ended_ = false;
   Revision created_ = 0;  // of our key, when it was last seen
   LeaseId lease_ = 0;
-  Busy seen_;
   BootTime last_answer_;
   Vigil vigil_;
   std::vector<InTheWay> watched_;
