@@ -50,11 +50,18 @@ TEST_F(ZooKeeperNodes, WritersAndReadersAreNamedAsCuratorNamesThem) {
   EXPECT_THAT(claims("x"), testing::ElementsAre(HasSubstr("-__READ__")));
 }
 
-TEST_F(ZooKeeperNodes, LocksLieInContainersThatTheServerCleansUp) {
-  Client client = open_one();
-  ASSERT_TRUE(client.mutex("x").try_acquire());
-  // The owner that ZooKeeper gives to containers.
-  EXPECT_EQ(raw_.read(chroot_ + "/x").stat->owner, INT64_MIN);
+TEST(ZooKeeperContainers, LocksThatNobodyUsesAreCleanedUpByTheServerAndComeBack) {
+  ZooKeeperServer server({.properties = {"znode.container.checkIntervalMs=200"}});
+  RawClient raw(server.port());
+  Client client = open(server.url());
+  Token last;
+  for (int i = 0; i < 3; ++i) {
+    Lease lease = client.mutex("x", kLong).acquire().value();
+    EXPECT_GT(lease.token(), last);
+    last = lease.token();
+    ASSERT_TRUE(lease.release());
+    EXPECT_TRUE(eventually([&] { return raw.children("/").size() == 1; })) << "only /zookeeper";
+  }
 }
 
 TEST_F(ZooKeeperNodes, ANameOfAMegabyteIsRefusedAndTheLongestWorks) {

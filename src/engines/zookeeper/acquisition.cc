@@ -101,7 +101,7 @@ Task<Result<Grant>> Acquisition::granted(bool waited) {
   }
   state_.held = true;
   if (waited && claim().mode == Mode::permit) {
-    // The one behind us is the first of those who wait now, and has to know.
+    // Who watches us is among the first of those who wait now, and has to know.
     NodeData data = data_of(state_);
     data.held = true;
     Requests requests;

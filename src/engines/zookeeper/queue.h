@@ -3,16 +3,19 @@
 //
 // Why a list that was read once is enough. ZooKeeper numbers the children of a node in the order in
 // which they are created. A claim reads the list after its own node was created: all that will ever
-// be before it are in that list. (The parent cannot be made anew, which would start the numbers
+// be before it are in that list, or take the place of one that is. (The parent cannot be made anew, which would start the numbers
 // again, as long as the claim's own node is in it.) So what is before it only becomes less, and
 //
-//   - if a single node kept it out, the end of that node is the grant, whatever the reason;
-//   - a Holdfast claim that holds exclusively writes into its node when it gives it back, in the
-//     transaction that deletes it, and nobody writes into such a node otherwise. Who holds
+//   - if a single node of another program kept it out, the end of that node is the grant, whatever
+//     the reason;
+//   - a Holdfast claim that holds, and not by a permit, writes into its node when it gives it back, in
+//     the transaction that deletes it, and nobody writes into such a node otherwise. Who holds
 //     exclusively has nobody before it. So the news that the node was written to, rather than only
-//     deleted (as when a waiter leaves, or a session expires), means that all before it are gone.
+//     deleted (as when a waiter leaves, or a session expires), means that all before it are gone;
+//   - a Holdfast node that is only deleted may have moved: who detaches a hold puts another node
+//     into the same place (paths.h). Nothing but a look at the list tells.
 //
-// In both cases the next one needs not look again. In all others it does.
+// In the first two cases the next one needs not look again. In all others it does.
 #pragma once
 
 #include <algorithm>
@@ -77,11 +80,12 @@ struct Decision {
   std::string holder;    // the first of all
   std::size_t rank = 0;  // how many wait before us
   // Whom to watch. Empty: the whole list, as the first of those who wait for a permit must, for
-  // any of the holders can be the next to leave.
+  // any of the holders can be the next to leave. A few do, so that permits which come back together
+  // are taken together; those behind them watch the one as many places before them.
   std::string watch;
   bool end_grants = false;      // the end of that node, however it comes
   bool release_grants = false;  // the news that it was written to
-  // It waits itself, and when it gets in it says so: then the next one is the first.
+  // It waits itself, and when it gets in it says so.
   bool look_if_held = false;
 };
 
@@ -115,8 +119,9 @@ inline Decision decide(const std::vector<std::string>& children, const std::stri
     nearest = i;
   }
   if (!nearest) {  // Permits only, and all are taken.
-    if (index > at->permits) {
-      decision.watch = nodes[index - 1].name;
+    const std::size_t few = std::min<std::size_t>(at->permits, 4);
+    if (index >= at->permits + few) {
+      decision.watch = nodes[index - few].name;
       decision.look_if_held = true;
     }
     return decision;
@@ -126,9 +131,11 @@ inline Decision decide(const std::vector<std::string>& children, const std::stri
   // With permits there may be too many between the barrier and us.
   const bool room_behind = at->mode != Mode::permit || index - *nearest - 1 < at->permits;
   const bool room = at->mode != Mode::permit || index - 1 < at->permits;
-  decision.end_grants = barriers == 1 && room;
-  decision.release_grants =
-      barrier.claim.has_value() && barrier.mode == Mode::exclusive && room_behind;
+  const bool ours = barrier.claim.has_value();
+  const bool can_move = ours && !barrier.kept;
+  decision.end_grants = barriers == 1 && room && !can_move;
+  decision.release_grants = ours && ((barrier.mode == Mode::exclusive && room_behind) ||
+                                     (barrier.mode == Mode::shared && barriers == 1 && room));
   return decision;
 }
 

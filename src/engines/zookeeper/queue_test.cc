@@ -72,6 +72,22 @@ TEST(QueueTest, TheEndOfTheOnlyOneBeforeIsTheGrantHoweverItComes) {
   EXPECT_FALSE(second.release_grants) << "others may write into their nodes as they like";
 }
 
+TEST(QueueTest, AHoldfastNodeThatIsOnlyDeletedMayHaveMoved) {
+  const Decision second = decide({node(1, 1), node(2, 2)}, node(2, 2));
+  EXPECT_FALSE(second.end_grants);
+  EXPECT_TRUE(second.release_grants);
+  const Claim claim{.name = "x", .id = ClaimId({1})};
+  const std::string kept = claim_node_prefix(claim, true) + number(1);
+  EXPECT_TRUE(decide({kept, node(2, 2)}, node(2, 2)).end_grants) << "it does not move again";
+}
+
+TEST(QueueTest, AWriterBehindTheLastReaderNeedsNotLook) {
+  EXPECT_TRUE(decide({reader(1, 1), node(2, 2)}, node(2, 2)).release_grants);
+  EXPECT_FALSE(decide({reader(1, 1), reader(3, 2), node(2, 3)}, node(2, 3)).release_grants);
+  EXPECT_FALSE(decide({permit(1, 1, 2), node(2, 2)}, node(2, 2)).release_grants)
+      << "a permit is written into when it is granted";
+}
+
 TEST(QueueTest, WithMoreThanOneBeforeOnlyTheNewsOfAHoldfastHolderIsTheGrant) {
   const Names names{node(1, 1), node(2, 2), node(3, 3)};
   const Decision third = decide(names, node(3, 3));
@@ -90,8 +106,7 @@ TEST(QueueTest, ReadersShareAndWaitForTheNearestWriterBeforeThem) {
   EXPECT_FALSE(writer.release_grants) << "another reader may still read";
   const Decision last = decide(names, reader(5, 5));
   EXPECT_EQ(last.watch, node(3, 3));
-  EXPECT_TRUE(last.end_grants) << "then there are readers only";
-  EXPECT_TRUE(last.release_grants);
+  EXPECT_TRUE(last.release_grants) << "then there are readers only";
   EXPECT_EQ(last.rank, 2U);
 }
 
@@ -104,26 +119,30 @@ TEST(QueueTest, AReaderBehindTwoWritersIsLetInByTheSecondOnlyIfThatHeld) {
 }
 
 TEST(QueueTest, AtMostNPermitsAreHeld) {
-  const Names names{permit(1, 1, 2), permit(2, 2, 2), permit(3, 3, 2), permit(4, 4, 2)};
-  EXPECT_TRUE(decide(names, permit(1, 1, 2)).granted);
-  EXPECT_TRUE(decide(names, permit(2, 2, 2)).granted);
-  const Decision first = decide(names, permit(3, 3, 2));
-  EXPECT_FALSE(first.granted);
-  EXPECT_EQ(first.watch, "") << "any of the two can be the next to leave";
-  EXPECT_FALSE(first.end_grants);
-  EXPECT_EQ(first.rank, 0U);
-  const Decision second = decide(names, permit(4, 4, 2));
-  EXPECT_EQ(second.watch, permit(3, 3, 2));
-  EXPECT_TRUE(second.look_if_held);
-  EXPECT_FALSE(second.end_grants);
-  EXPECT_FALSE(second.release_grants);
+  Names names;
+  for (std::uint8_t i = 1; i <= 6; ++i) names.push_back(permit(i, i, 2));
+  EXPECT_TRUE(decide(names, names[0]).granted);
+  EXPECT_TRUE(decide(names, names[1]).granted);
+  for (const std::size_t i : {2U, 3U}) {
+    const Decision first = decide(names, names[i]);
+    EXPECT_FALSE(first.granted);
+    EXPECT_EQ(first.watch, "") << "any of the two can be the next to leave";
+    EXPECT_FALSE(first.end_grants);
+    EXPECT_EQ(first.rank, i - 2);
+  }
+  for (const std::size_t i : {4U, 5U}) {
+    const Decision later = decide(names, names[i]);
+    EXPECT_EQ(later.watch, names[i - 2]) << "when that one is in, this one is among the first";
+    EXPECT_TRUE(later.look_if_held);
+    EXPECT_FALSE(later.end_grants);
+    EXPECT_FALSE(later.release_grants);
+  }
 }
 
 TEST(QueueTest, PermitsWaitForWritersAndReadersBeforeThem) {
   const Names names{node(1, 1), permit(2, 2, 2), permit(3, 3, 2), permit(4, 4, 2)};
   const Decision third = decide(names, permit(3, 3, 2));
   EXPECT_EQ(third.watch, node(1, 1));
-  EXPECT_TRUE(third.end_grants);
   EXPECT_TRUE(third.release_grants);
   const Decision fourth = decide(names, permit(4, 4, 2));
   EXPECT_FALSE(fourth.end_grants) << "two permits are before it";

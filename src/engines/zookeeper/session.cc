@@ -154,15 +154,27 @@ void Session::set_watches_again() {
 // ---- Calling -----------------------------------------------------------------------------------
 
 Task<Result<Answers>> Session::call(Requests requests, Deadline deadline, std::stop_token stop) {
-  if (!attached()) {
-    const Result<void> opened = co_await open(deadline, stop);
-    if (!opened) co_return opened.failure();
+  for (;;) {
+    if (!attached()) {
+      const Result<void> opened = co_await open(deadline, stop);
+      if (!opened) co_return opened.failure();
+    }
+    const std::uint64_t incarnation = incarnation_;
+    Requests copy = requests;
+    Result<Answers> answers = co_await connection_->call(std::move(copy), deadline, stop);
+    if (!answers) co_return answers;
+    const Error last = answers->replies.back().error;
+    if (last != Error::session_expired && last != Error::session_moved) {
+      answers->incarnation = incarnation;
+      co_return answers;
+    }
+    // The last of them was not executed; what those before it did is gone with the session, or was
+    // for reading. So they can all be asked again.
+    if (incarnation == incarnation_) {
+      if (last == Error::session_expired) expire();
+      drop(describe(last));
+    }
   }
-  const std::uint64_t incarnation = incarnation_;
-  Result<Answers> answers =
-      co_await connection_->call(std::move(requests), deadline, std::move(stop));
-  if (answers) answers->incarnation = incarnation;
-  co_return answers;
 }
 
 void Session::on_answered(BootTime sent_at, bool write, std::int64_t zxid) {

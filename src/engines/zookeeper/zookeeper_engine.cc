@@ -176,7 +176,7 @@ Task<void> ZooKeeperEngine::remove_in_background(Claims::State state) {
        pause = std::min<Duration>(pause * 2, std::chrono::seconds(1))) {
     const Deadline limit = request_deadline(Deadline::never());
     const std::string path = state->node_path();
-    const bool tell = state->claim.mode == Mode::exclusive;
+    const bool tell = state->claim.mode != Mode::permit;
     const Result<LockNodes::Removal> removed =
         co_await nodes_.remove(*state->session, path, tell, limit);
     if (removed || removed.code() == Code::closed) co_return;
@@ -200,8 +200,7 @@ Task<Result<bool>> ZooKeeperEngine::release(const Claim& claim, Deadline deadlin
   if (state->node.empty()) co_return co_await release_stranger(claim, limit);
   if (state->expired()) co_return false;
   const std::string path = state->node_path();
-  // Others than exclusive holders have no news for those behind them that these could do without.
-  const bool tell = held && claim.mode == Mode::exclusive;
+  const bool tell = held && claim.mode != Mode::permit;
   const Result<LockNodes::Removal> removed =
       co_await nodes_.remove(*state->session, path, tell, limit);
   if (!removed && state->expired()) co_return false;
@@ -222,7 +221,7 @@ Task<Result<bool>> ZooKeeperEngine::release_stranger(const Claim& claim, Deadlin
     if (nodes[i].claim != claim.id) continue;
     const bool holder = zookeeper::holds(nodes, i);
     const std::string path = lock_path + '/' + nodes[i].name;
-    const bool tell = holder && claim.mode == Mode::exclusive;
+    const bool tell = holder && claim.mode != Mode::permit;
     const Result<LockNodes::Removal> removed =
         co_await nodes_.remove(*session, path, tell, deadline);
     if (!removed) co_return removed.failure();
