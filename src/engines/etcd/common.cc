@@ -65,6 +65,29 @@ Task<Result<bool>> Common::remove(Claim claim, Revision token, Deadline deadline
   }
 }
 
+Task<Result<bool>> Common::remove_or_hear(Claim claim, std::string key, Revision token,
+                                          Deadline deadline) {
+  if (!watched.contains(key)) co_return co_await remove(std::move(claim), token, deadline);
+  const auto release = std::make_shared<Release>(runtime);
+  releases[key] = release;
+  // In the background: also when the end is heard first, the answer is waited for.
+  const auto ask = [](Common& common, Claim what, Revision of, Deadline by,
+                      std::shared_ptr<Release> asked) -> Task<void> {
+    asked->answer = co_await common.remove(std::move(what), of, by);
+    asked->done.set();
+  };
+  background.spawn(ask(*this, std::move(claim), token, deadline, release));
+  co_await release->done.wait();
+  if (const auto found = releases.find(key); found != releases.end() && found->second == release) {
+    releases.erase(found);
+  }
+  co_return release->answer.value_or(true);
+}
+
+void Common::heard_removal(const std::string& key) {
+  if (const auto found = releases.find(key); found != releases.end()) found->second->done.set();
+}
+
 Task<void> Common::mark(std::string key, Revision token, std::string note) {
   Txn txn;
   txn.if_created_at(key, token).put_value(Branch::then, key, note);

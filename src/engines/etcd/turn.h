@@ -42,6 +42,7 @@ class Turn {
   Task<Result<Grant>> queue_up();
   Task<Result<Outcome>> wait_for_turn(Standing standing);
   void watch(const Standing& standing);
+  void stop_watching();
   // What the watches have told: true if it is our turn; `again` if we must look.
   bool hear(bool& again);
   // not_held: the session was lost at the last moment.
