@@ -11,12 +11,40 @@ using Branch = Txn::Branch;
 
 }  // namespace
 
+void Entrance::let_in(Pass& pass) {
+  ++inside_;
+  pass.inside_ = true;
+  pass.turn_.set();
+}
+
+Event::Awaiter Entrance::Pass::wait(Deadline deadline, std::stop_token stop) {
+  if (entrance_.inside_ < kMost) {
+    entrance_.let_in(*this);
+  } else {
+    waits_ = true;
+    entrance_.line_.push_back(this);
+  }
+  return turn_.wait(deadline, std::move(stop));
+}
+
+Entrance::Pass::~Pass() {
+  if (waits_) entrance_.line_.remove(this);
+  if (!inside_) return;
+  --entrance_.inside_;
+  if (entrance_.line_.empty()) return;
+  Pass& next = *entrance_.line_.front();
+  entrance_.line_.pop_front();
+  next.waits_ = false;
+  entrance_.let_in(next);
+}
+
 Common::Common(Runtime& runtime_of_all, const Settings& settings_of_all)
     : runtime(runtime_of_all),
       settings(settings_of_all),
       cluster(runtime, settings),
       sessions(runtime, cluster, settings.request_timeout),
       watcher(runtime, cluster, settings.request_timeout),
+      entrance(runtime),
       background(runtime) {
   sessions.on_lost = [this](const Session&) {
     for (const auto& [id, turn] : waiting) turn->look_up();

@@ -1,6 +1,7 @@
 // Common: what all the claims of a client have in common. Inside the loop only.
 #pragma once
 
+#include <list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,6 +23,38 @@ struct Release {
   std::optional<Result<bool>> answer;
 };
 
+// Entrance: lets so many claims into queues at a time, in the order in which they came. A thousand
+// at once would all wait for the last answer, and take a busy server for a dead one.
+class Entrance {
+ public:
+  explicit Entrance(Runtime& runtime) : runtime_(runtime) {}
+
+  class Pass {
+   public:
+    explicit Pass(Entrance& entrance) : entrance_(entrance), turn_(entrance.runtime_) {}
+    ~Pass();
+    Pass(const Pass&) = delete;
+    Pass& operator=(const Pass&) = delete;
+    // To be waited for once; whoever is not let in has nothing to give back.
+    Event::Awaiter wait(Deadline deadline, std::stop_token stop);
+
+   private:
+    friend class Entrance;
+    Entrance& entrance_;
+    Event turn_;
+    bool waits_ = false;
+    bool inside_ = false;
+  };
+
+ private:
+  void let_in(Pass& pass);
+
+  static constexpr int kMost = 32;
+  Runtime& runtime_;
+  int inside_ = 0;
+  std::list<Pass*> line_;
+};
+
 struct Common {
   Common(Runtime& runtime, const Settings& settings);
 
@@ -31,6 +64,7 @@ struct Common {
   Sessions sessions;
   Watcher watcher;
   Holdings holdings;
+  Entrance entrance;
   std::unordered_map<ClaimId, Turn*> waiting;
   std::unordered_multiset<std::string> watched;  // keys that claims of ours wait for
   std::unordered_map<std::string, std::shared_ptr<Release>> releases;  // by key

@@ -125,6 +125,14 @@ Task<Result<Standing>> Turn::enter() {
   co_return standing_in(answer, 1, 0);
 }
 
+Task<Result<Standing>> Turn::enter_in_order() {
+  Entrance::Pass pass(common_.entrance);
+  const Woken let_in = co_await pass.wait(wait_.deadline, wait_.stop);
+  if (let_in != Woken::signalled) co_return over(let_in).value_or(Failure::busy({}));
+  last_answer_ = common_.runtime.now();  // Only from here on can we be left without one.
+  co_return co_await enter();
+}
+
 // The same, but only if that makes us a holder. For permits, which etcd cannot count in a
 // condition, after a look.
 Task<Result<Standing>> Turn::enter_if_free() {
@@ -255,7 +263,7 @@ Task<Result<Grant>> Turn::queue_up() {
     if (!found) {
       why = found.failure();
     } else {
-      const Result<Standing> standing = co_await enter();
+      const Result<Standing> standing = co_await enter_in_order();
       if (!standing && Cluster::is_lease_not_found(standing.failure())) {
         common_.sessions.lose(**session_);
         continue;

@@ -33,6 +33,7 @@ class Turn {
   // Sends a transaction that may put our key, and hears the end of it even if the caller gives up.
   Task<Result<Answer>> send(std::string txn);
   Task<Result<Standing>> enter();
+  Task<Result<Standing>> enter_in_order();
   Task<Result<Standing>> enter_if_free();
   Task<Result<Standing>> look(Look how);
   Task<Result<bool>> nothing_happened(Standing& standing);
