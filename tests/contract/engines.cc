@@ -15,6 +15,7 @@
 #include <map>
 #include <ostream>
 #include <system_error>
+#include <thread>
 
 namespace holdfast::contract {
 
@@ -140,7 +141,29 @@ template <int kCount>
 class EtcdMembers : public test::EtcdServer {
  public:
   explicit EtcdMembers(const Options& options)
-      : EtcdServer(Options{.tls = options.tls, .count = kCount}) {}
+      : EtcdServer(Options{.tls = options.tls, .count = kCount}) {
+    if (kCount > 1 && std::getenv("HOLDFAST_KILL_LEADERS")) {
+      killer_ = std::jthread([this](const std::stop_token& stop) { kill_leaders(stop); });
+    }
+  }
+  // Before the servers go.
+  ~EtcdMembers() { killer_ = {}; }
+
+ private:
+  // One after the other, as long as the tests run; each comes back.
+  void kill_leaders(const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      for (int i = 0; i < 30 && !stop.stop_requested(); ++i) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      }
+      const std::size_t victim = leader();
+      kill(victim);
+      wait_until_ready();
+      restart(victim);
+    }
+  }
+
+  std::jthread killer_;
 };
 
 template <int kCount>

@@ -34,6 +34,45 @@ TEST(EtcdLeaders, AHoldAndItsWaitersOutliveTheDeathOfTheLeader) {
   expect_free_soon(holder, "x");
 }
 
+TEST(EtcdLeaders, ClientsNeverOverlapAndTokensGrowWhileLeadersDie) {
+  EtcdServer server({.count = 3});
+  std::atomic<bool> over = false;
+  std::atomic<int> inside = 0;
+  std::atomic<int> overlaps = 0;
+  std::atomic<int> sections = 0;
+  std::atomic<std::uint64_t> last = 0;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 6; ++i) {
+    threads.emplace_back([&] {
+      Client client = open(server.url());
+      Mutex mutex = client.mutex("x", {.ttl = 10s});
+      while (!over) {
+        Result<Lease> lease = mutex.try_acquire_for(30s);
+        if (!lease) continue;
+        if (++inside != 1) ++overlaps;
+        if (lease->token().value() <= last.exchange(lease->token().value())) ++overlaps;
+        if (lease->held()) ++sections;
+        --inside;
+        static_cast<void>(lease->release());
+      }
+    });
+  }
+  for (int kills = 0; kills < 3; ++kills) {
+    const int before = sections;
+    EXPECT_TRUE(eventually([&] { return sections > before + 10; })) << "it stands still";
+    const std::size_t leader = server.leader();
+    server.kill(leader);
+    server.wait_until_ready();
+    EXPECT_TRUE(eventually([&] { return sections > before + 20; })) << "it stands still";
+    server.restart(leader);
+  }
+  over = true;
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(overlaps, 0);
+  Client client = open(server.url());
+  expect_free_soon(client, "x", 20s);
+}
+
 TEST(EtcdLeaders, AMemberThatIsStoppedIsLeftForAnother) {
   EtcdServer server({.count = 3});
   Client client = open(server.url() + "?command_timeout_ms=3000");

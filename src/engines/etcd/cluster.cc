@@ -58,7 +58,7 @@ GrpcMetadata Cluster::metadata() const {
 // A call that was begun at `begun` got no answer. A member that has answered nobody for long is
 // stopped or cut off, not only slow.
 void Cluster::leave_if_silent(BootTime begun) {
-  const Duration patience = std::chrono::milliseconds(settings_.endpoints.size() == 1 ? 1000 : 300);
+  const Duration patience = std::chrono::milliseconds(settings_.endpoints.size() == 1 ? 3000 : 300);
   if (last_answer_ >= begun) return;
   if (!silent_since_) silent_since_ = begun;
   if (runtime_.now() - *silent_since_ >= patience) leave_member("no answer any more");

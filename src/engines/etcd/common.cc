@@ -11,12 +11,40 @@ using Branch = Txn::Branch;
 
 }  // namespace
 
+void Entrance::let_in(Pass& pass) {
+  ++inside_;
+  pass.inside_ = true;
+  pass.turn_.set();
+}
+
+Event::Awaiter Entrance::Pass::wait(Deadline deadline, std::stop_token stop) {
+  if (entrance_.inside_ < kMost) {
+    entrance_.let_in(*this);
+  } else {
+    waits_ = true;
+    entrance_.line_.push_back(this);
+  }
+  return turn_.wait(deadline, std::move(stop));
+}
+
+Entrance::Pass::~Pass() {
+  if (waits_) entrance_.line_.remove(this);
+  if (!inside_) return;
+  --entrance_.inside_;
+  if (entrance_.line_.empty()) return;
+  Pass& next = *entrance_.line_.front();
+  entrance_.line_.pop_front();
+  next.waits_ = false;
+  entrance_.let_in(next);
+}
+
 Common::Common(Runtime& runtime_of_all, const Settings& settings_of_all)
     : runtime(runtime_of_all),
       settings(settings_of_all),
       cluster(runtime, settings),
       sessions(runtime, cluster, settings.request_timeout),
       watcher(runtime, cluster, settings.request_timeout),
+      entrance(runtime),
       background(runtime) {
   sessions.on_lost = [this](const Session&) {
     for (const auto& [id, turn] : waiting) turn->look_up();
@@ -63,6 +91,29 @@ Task<Result<bool>> Common::remove(Claim claim, Revision token, Deadline deadline
     if (claim.outlives_process) background.spawn(sessions.revoke(standing.lease));
     co_return standing.state == Standing::State::holds;
   }
+}
+
+Task<Result<bool>> Common::remove_or_hear(Claim claim, std::string key, Revision token,
+                                          Deadline deadline) {
+  if (!watched.contains(key)) co_return co_await remove(std::move(claim), token, deadline);
+  const auto release = std::make_shared<Release>(runtime);
+  releases[key] = release;
+  // In the background: also when the end is heard first, the answer is waited for.
+  const auto ask = [](Common& common, Claim what, Revision of, Deadline by,
+                      std::shared_ptr<Release> asked) -> Task<void> {
+    asked->answer = co_await common.remove(std::move(what), of, by);
+    asked->done.set();
+  };
+  background.spawn(ask(*this, std::move(claim), token, deadline, release));
+  co_await release->done.wait();
+  if (const auto found = releases.find(key); found != releases.end() && found->second == release) {
+    releases.erase(found);
+  }
+  co_return release->answer.value_or(true);
+}
+
+void Common::heard_removal(const std::string& key) {
+  if (const auto found = releases.find(key); found != releases.end()) found->second->done.set();
 }
 
 Task<void> Common::mark(std::string key, Revision token, std::string note) {

@@ -80,7 +80,13 @@ Task<Result<bool>> EtcdEngine::release(const Claim& claim, Deadline deadline) {
     if (holding->unsure) common_.sessions.retire(*session, holding->key);
   }
   // From here on nobody renews it, and if we do not succeed it ends with its ttl.
-  const Result<bool> ended = co_await common_.remove(claim, token, limit);
+  const std::string key = Keys(common_.settings.prefix, claim.name).of(claim);
+  Result<bool> ended = false;
+  if (token != 0) {
+    ended = co_await common_.remove_or_hear(claim, key, token, limit);
+  } else {
+    ended = co_await common_.remove(claim, token, limit);
+  }
   if (ended) common_.holdings.forget(claim.id);
   if (ended && session && !session->shared && !session->lost) {
     common_.background.spawn(common_.sessions.revoke(session->lease));

@@ -31,6 +31,7 @@ Turn::Turn(Common& common, const Claim& claim, const Wait& wait)
 }
 
 Turn::~Turn() {
+  stop_watching();
   const auto found = common_.waiting.find(claim_.id);
   if (found != common_.waiting.end() && found->second == this) common_.waiting.erase(found);
 }
@@ -122,6 +123,14 @@ Task<Result<Standing>> Turn::enter() {
   add_look(txn, Branch::otherwise, keys_, claim_);
   const Result<Answer> answer = co_await send(txn.encode());
   co_return standing_in(answer, 1, 0);
+}
+
+Task<Result<Standing>> Turn::enter_in_order() {
+  Entrance::Pass pass(common_.entrance);
+  const Woken let_in = co_await pass.wait(wait_.deadline, wait_.stop);
+  if (let_in != Woken::signalled) co_return over(let_in).value_or(Failure::busy({}));
+  last_answer_ = common_.runtime.now();  // Only from here on can we be left without one.
+  co_return co_await enter();
 }
 
 // The same, but only if that makes us a holder. For permits, which etcd cannot count in a
@@ -254,7 +263,7 @@ Task<Result<Grant>> Turn::queue_up() {
     if (!found) {
       why = found.failure();
     } else {
-      const Result<Standing> standing = co_await enter();
+      const Result<Standing> standing = co_await enter_in_order();
       if (!standing && Cluster::is_lease_not_found(standing.failure())) {
         common_.sessions.lose(**session_);
         continue;
@@ -305,11 +314,21 @@ void Turn::watch(const Standing& standing) {
     }
     return;
   }
-  vigil_.clear();
+  stop_watching();
   watched_ = standing.in_the_way;
   // Our own as well: who takes our key away must not find us a holder later.
   vigil_.watch(key_);
-  for (const InTheWay& key : watched_) vigil_.watch(key.key);
+  for (const InTheWay& key : watched_) {
+    vigil_.watch(key.key);
+    common_.watched.insert(key.key);
+  }
+}
+
+void Turn::stop_watching() {
+  vigil_.clear();
+  for (const InTheWay& key : std::exchange(watched_, {})) {
+    common_.watched.erase(common_.watched.find(key.key));
+  }
 }
 
 bool Turn::hear(bool& again) {
@@ -320,7 +339,9 @@ bool Turn::hear(bool& again) {
       if (told.event.removed) return false;
       continue;
     }
-    const News news = news_of(watched_.at(told.which - 1), keys_, claim_, told.event);
+    InTheWay& key = watched_.at(told.which - 1);
+    if (told.event.removed) common_.heard_removal(key.key);
+    const News news = news_of(key, keys_, claim_, told.event);
     ours = ours || news == News::our_turn;
     again = again || news == News::look_again;
   }
@@ -330,8 +351,7 @@ bool Turn::hear(bool& again) {
 Task<Result<Turn::Outcome>> Turn::wait_for_turn(Standing standing) {
   bool again = standing.state == State::unclear;
   Duration pause = std::chrono::milliseconds(10);
-  watched_.clear();
-  vigil_.clear();
+  stop_watching();
   for (;;) {
     if (again) {
       Result<Standing> looked = co_await look(Look::plain);
@@ -351,8 +371,7 @@ Task<Result<Turn::Outcome>> Turn::wait_for_turn(Standing standing) {
     if (const auto end = over(woken)) co_return *end;
     if ((*session_)->lost) co_return Outcome::absent;
     if (vigil_.blind) {
-      vigil_.clear();
-      watched_.clear();
+      stop_watching();
       again = true;
       // Not in a hurry: a server that cannot watch would be asked without end.
       static_cast<void>(co_await sleep_until(

@@ -33,6 +33,7 @@ class Turn {
   // Sends a transaction that may put our key, and hears the end of it even if the caller gives up.
   Task<Result<Answer>> send(std::string txn);
   Task<Result<Standing>> enter();
+  Task<Result<Standing>> enter_in_order();
   Task<Result<Standing>> enter_if_free();
   Task<Result<Standing>> look(Look how);
   Task<Result<bool>> nothing_happened(Standing& standing);
@@ -42,6 +43,7 @@ class Turn {
   Task<Result<Grant>> queue_up();
   Task<Result<Outcome>> wait_for_turn(Standing standing);
   void watch(const Standing& standing);
+  void stop_watching();
   // What the watches have told: true if it is our turn; `again` if we must look.
   bool hear(bool& again);
   // not_held: the session was lost at the last moment.
