@@ -27,6 +27,18 @@ std::string contents(const std::string& file) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
+// A connection, or -1.
+int connect_to(int port) {
+  const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<std::uint16_t>(port));
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  if (::connect(socket, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0) return socket;
+  ::close(socket);
+  return -1;
+}
+
 std::string class_path() {
   std::string path;
   // Netty is for TLS only.
@@ -129,8 +141,14 @@ void ZooKeeperServer::launch() {
 }
 
 void ZooKeeperServer::wait_until_it_serves() {
-  wait_for(
-      "ZooKeeper to serve", [this] { return !process_->running() || !mode().empty(); }, kStart);
+  const auto serves = [this] {
+    if (mode().empty()) return false;
+    if (!options_.tls) return true;
+    const int encrypted = connect_to(tls_port_);  // It comes after the other.
+    if (encrypted >= 0) ::close(encrypted);
+    return encrypted >= 0;
+  };
+  wait_for("ZooKeeper to serve", [&] { return !process_->running() || serves(); }, kStart);
   if (!process_->running()) throw std::runtime_error("ZooKeeper has ended: " + log());
 }
 
@@ -159,14 +177,10 @@ std::string ZooKeeperServer::mode() const {
 }
 
 std::string ZooKeeperServer::ask(const std::string& word) const {
-  const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const int socket = connect_to(port_);
+  if (socket < 0) return {};
   const std::unique_ptr<const int, void (*)(const int*)> closer(
       &socket, [](const int* descriptor) { ::close(*descriptor); });
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(static_cast<std::uint16_t>(port_));
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  if (::connect(socket, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) return {};
   if (::send(socket, word.data(), word.size(), MSG_NOSIGNAL) < 0) return {};
   std::string answer;
   const auto limit = std::chrono::steady_clock::now() + 2s;

@@ -67,17 +67,6 @@ TEST(ZooKeeperSession, AnExpiredSessionIsAnExpiredLockAndIsToldAtOnce) {
   EXPECT_TRUE(next->held());
 }
 
-// The claim's ttl is long, and the session's end is known before that.
-TEST(ZooKeeperSession, ALeaseIsLostAsSoonAsItsExpiryIsKnown) {
-  Client client = open(url_of(shared_server().port(), fresh_chroot()));
-  // The server allows 600 s at most, so that this one is renewed rarely.
-  const Lease lease = client.mutex("x", {.ttl = 400s}).acquire().value();
-  RawClient raw(shared_server().port());
-  const Result<void> evicted = client.evict("x", lease.token());
-  ASSERT_EQ(told(evicted), "granted");
-  EXPECT_EQ(outcome_of(client.mutex("x", {.ttl = 400s}).try_acquire()), "granted");
-}
-
 TEST(ZooKeeperSession, AWaiterWhoseSessionExpiredStandsInTheQueueAgain) {
   Proxy proxy(shared_server().port());
   const std::string chroot = fresh_chroot();
@@ -95,6 +84,17 @@ TEST(ZooKeeperSession, AWaiterWhoseSessionExpiredStandsInTheQueueAgain) {
   ASSERT_TRUE(lease.release());
   ASSERT_TRUE(arrives(waiting));
   EXPECT_EQ(told(waiting.get()), "granted");
+}
+
+TEST(ZooKeeperSession, AClientThatIsClosedWhileItLooksForAServerEndsCleanly) {
+  for (int i = 0; i < 4; ++i) {
+    Proxy proxy(shared_server().port());
+    Client client = open(url_of(proxy.port(), fresh_chroot()), {.release_timeout = 200ms});
+    const Lease lease = client.mutex("x", kLong).acquire().value();
+    proxy.set_both(ProxyMode::hold);
+    proxy.reset();  // It connects again, and is not welcomed.
+    pause_for(20ms * i);
+  }
 }
 
 TEST(ZooKeeperSession, AReplyToAcquireThatIsLostIsFoundAgainByItsClaim) {

@@ -48,6 +48,7 @@ Task<Result<Grant>> Acquisition::run() {
     if (!children) co_return co_await leave(children.failure());
     if (state_.ended) co_return co_await leave(cancelled());
     const Decision decision = decide(*children, state_.node);
+    state_.contended = state_.contended || children->size() > 1;
     if (!decision.present) {
       next = Next::enter;
       continue;
@@ -59,7 +60,7 @@ Task<Result<Grant>> Acquisition::run() {
       next = Next::look;
       continue;
     }
-    if (decision.exhausted) {
+    if (decision.used_up) {
       const Result<void> again = co_await start_numbers_again();
       if (!again) co_return co_await leave(again.failure());
       next = Next::enter;
@@ -107,7 +108,7 @@ Task<Result<Grant>> Acquisition::granted(bool waited) {
     Requests requests;
     requests.set_data(state_.node_path(), data.text(), -1);
     spawn_([](std::shared_ptr<Session> session, Requests mark, Deadline deadline) -> Task<void> {
-      static_cast<void>(co_await session->call(std::move(mark), deadline));
+      static_cast<void>(co_await session->ask(std::move(mark), deadline));
     }(state_.session, std::move(requests), Deadline::at(runtime_.now() + claim().ttl)));
   }
   co_return *grant;
@@ -120,7 +121,7 @@ Task<Result<bool>> Acquisition::confirm() {
     transaction.check(state_.node_path(), -1);
   }
   const Deadline limit = answer_deadline();
-  const Result<Answers> answers = co_await session().call(std::move(requests), limit, wait_.stop);
+  const Result<Answers> answers = co_await session().ask(std::move(requests), limit, wait_.stop);
   if (!answers) co_return answers.failure();
   const Error error = answers->replies.front().error;
   if (error != Error::none && error != Error::no_node) {
@@ -200,7 +201,7 @@ Task<Result<void>> Acquisition::adopt(std::string elder) {
   requests.get_data(path, false);
   if (!state_.node.empty()) requests.remove(state_.node_path());
   const Deadline limit = answer_deadline();
-  const Result<Answers> answers = co_await session().call(std::move(requests), limit, wait_.stop);
+  const Result<Answers> answers = co_await session().ask(std::move(requests), limit, wait_.stop);
   if (!answers) co_return answers.failure();
   const Reply& read = answers->replies.front();
   if (!read.ok()) co_return nodes_.failure_of(read.error, "reading", path);
@@ -214,7 +215,7 @@ Task<Result<void>> Acquisition::adopt(std::string elder) {
 
 Task<Result<void>> Acquisition::start_numbers_again() {
   constexpr int kMostTries = 20;
-  if (!wait_.queue && ++exhausted_ > kMostTries) {
+  if (!wait_.queue && ++restarts_ > kMostTries) {
     co_return Failure(Code::misconfigured,
                       "ZooKeeper: the child numbers of '" + state_.lock_path +
                           "' have run out; delete that node when nobody uses the lock");
@@ -261,7 +262,7 @@ Task<Result<bool>> Acquisition::set_watch(const Decision& decision) {
     requests.get_data(state_.lock_path + '/' + decision.watch, true);
   }
   const Deadline limit = answer_deadline();
-  const Result<Answers> answers = co_await session().call(std::move(requests), limit, wait_.stop);
+  const Result<Answers> answers = co_await session().ask(std::move(requests), limit, wait_.stop);
   if (!answers && answers.code() != Code::unknown) co_return answers.failure();
   if (!answers) co_return false;
   const Reply& reply = answers->replies.front();
@@ -364,7 +365,7 @@ Task<Result<Grant>> Acquisition::leave_busy(const Decision& decision) {
   requests.remove(state_.node_path());
   const Deadline limit =
       Deadline::at(runtime_.now() + std::min<Duration>(request_timeout_, std::chrono::seconds(1)));
-  const Result<Answers> answers = co_await session().call(std::move(requests), limit);
+  const Result<Answers> answers = co_await session().ask(std::move(requests), limit);
   if (!answers) co_return co_await leave(Failure::busy(std::move(busy)));
   const Reply& read = answers->replies.front();
   if (read.ok()) {

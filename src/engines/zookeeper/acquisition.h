@@ -73,7 +73,7 @@ class Acquisition {
   const Wait& wait_;
   const Duration request_timeout_;
   const Spawn spawn_;
-  int exhausted_ = 0;
+  int restarts_ = 0;
   bool may_be_there_ = false;  // a node whose name we do not know
 };
 

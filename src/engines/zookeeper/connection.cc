@@ -15,6 +15,7 @@ Task<Result<Connection::Opened>> Connection::open(std::shared_ptr<const TlsConte
   Result<std::unique_ptr<Stream>> stream =
       co_await Stream::connect(runtime_, endpoint_, std::move(tls), *this, deadline);
   if (!stream) co_return stream.failure();
+  reached_ = true;
   const auto unreachable = [](const std::string& why) { return Failure(Code::unreachable, why); };
   if (closed_) co_return unreachable(why_closed_);
   stream_ = std::move(stream).value();

@@ -21,6 +21,7 @@ struct Answers {
   std::vector<Reply> replies;
   BootTime sent_at;
   std::uint64_t incarnation = 0;  // of the session, see session.h
+  bool repeated = false;          // an earlier attempt may have been executed as well
 };
 
 class ConnectionListener {
@@ -59,6 +60,8 @@ class Connection final : private StreamListener {
   void send_special(const std::string& packet) { stream_->send(packet); }
 
   const Endpoint& endpoint() const { return endpoint_; }
+  // There is somebody at that address.
+  bool reached() const { return reached_; }
   // When the oldest request, or ping, was sent that has no answer.
   std::optional<BootTime> oldest_unanswered() const;
   BootTime last_sent() const { return last_sent_; }
@@ -92,6 +95,7 @@ class Connection final : private StreamListener {
   ConnectionListener& listener_;
   std::unique_ptr<Stream> stream_;
   PacketCutter cutter_;
+  bool reached_ = false;
   bool open_ = false;
   bool nonsense_ = false;
   Event moved_;  // the welcome came, or the connection ended

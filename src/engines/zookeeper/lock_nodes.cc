@@ -112,7 +112,7 @@ Task<Result<std::vector<std::string>>> LockNodes::children_of(Session& session, 
   Requests requests;
   if (fresh) requests.sync(path);
   requests.get_children(path, false);
-  Result<Answers> answers = co_await session.call(std::move(requests), deadline, std::move(stop));
+  Result<Answers> answers = co_await session.ask(std::move(requests), deadline, std::move(stop));
   if (!answers && answers.code() == Code::unknown) {  // Looking leaves nothing behind.
     co_return Failure(Code::unreachable, answers.message());
   }
@@ -147,16 +147,9 @@ Task<Result<LockNodes::Removal>> LockNodes::remove(Session& session, std::string
     } else {
       requests.remove(node_path);
     }
-    const Result<Answers> answers = co_await session.call(std::move(requests), deadline);
-    if (!answers) {
-      if (answers.code() != Code::unknown) {
-        if (!removal.repeated) co_return answers.failure();
-        co_return Failure(Code::unknown, answers.message());
-      }
-      removal.repeated = true;
-      if (session.attached()) co_return answers.failure();  // It is only late.
-      continue;                                             // The connection broke: on another.
-    }
+    const Result<Answers> answers = co_await session.ask(std::move(requests), deadline);
+    if (!answers) co_return answers.failure();
+    removal.repeated = removal.repeated || answers->repeated;
     const Error error = answers->replies.front().error;
     if (error == Error::none) {
       removal.removed = true;

@@ -34,7 +34,7 @@ Task<Result<std::vector<SeenNode>>> LockView::read(Session& session, std::string
     for (std::size_t i = begin; i < end; ++i) {
       requests.get_data(lock_path + '/' + nodes[i].name, false);
     }
-    Result<Answers> answers = co_await session.call(std::move(requests), deadline);
+    Result<Answers> answers = co_await session.ask(std::move(requests), deadline);
     if (!answers) co_return unseen(answers.failure());
     for (std::size_t i = begin; i < end; ++i) {
       const Reply& reply = answers->replies[i - begin];
@@ -109,7 +109,7 @@ Task<Result<std::vector<LockInfo>>> LockView::list(Session& session, const std::
     for (std::size_t i = begin; i < end; ++i) {
       requests.get_children(nodes_.lock_path(names[i]), false);
     }
-    Result<Answers> answers = co_await session.call(std::move(requests), deadline);
+    Result<Answers> answers = co_await session.ask(std::move(requests), deadline);
     if (!answers) co_return unseen(answers.failure());
     for (std::size_t i = begin; i < end; ++i) {
       // Gone meanwhile, or not ours to read: then it is no lock of ours.

@@ -3,8 +3,9 @@
 //
 // Why a list that was read once is enough. ZooKeeper numbers the children of a node in the order in
 // which they are created. A claim reads the list after its own node was created: all that will ever
-// be before it are in that list, or take the place of one that is. (The parent cannot be made anew, which would start the numbers
-// again, as long as the claim's own node is in it.) So what is before it only becomes less, and
+// be before it are in that list, or take the place of one that is. (The parent cannot be made anew,
+// which would start the numbers again, as long as the claim's own node is in it.) So what is before
+// it only becomes less, and
 //
 //   - if a single node of another program kept it out, the end of that node is the grant, whatever
 //     the reason;
@@ -27,18 +28,21 @@
 
 namespace holdfast::internal::zookeeper {
 
-// Numbers go on after the largest with the smallest: what is less than half the circle ahead comes
-// later.
+// Numbers go on after the largest with the smallest, where they do: what is less than half the
+// circle ahead comes later.
 inline std::int32_t distance(std::int32_t from, std::int32_t to) {
   return static_cast<std::int32_t>(static_cast<std::uint32_t>(to) -
                                    static_cast<std::uint32_t>(from));
 }
 
-// A server that does not go on after the largest number gives it to all who come then, and their
-// order is lost. So nobody holds by it, and a lock whose numbers run out is made anew, which starts
-// them again, as soon as nobody is in its queue.
-inline constexpr std::int32_t kLastSequence = INT32_MAX;
-inline bool runs_out(std::int32_t sequence) { return sequence > kLastSequence - (1 << 16); }
+// Around the largest number the order is lost. ZooKeeper (3.6 and later) does not store numbers
+// beyond it: claims that come one by one all get the largest, and those that come at the same time
+// get the smallest and on, again and again. So nobody holds by such a number; and a lock whose
+// numbers run out is made anew, which starts them again, as soon as nobody is in its queue.
+inline bool is_used_up(std::int32_t sequence) { return sequence < 0 || sequence == INT32_MAX; }
+inline bool runs_out(std::int32_t sequence) {
+  return sequence < 0 || sequence > INT32_MAX - (1 << 16);
+}
 
 // The claims among `children`, in the order in which they are served.
 inline std::vector<ClaimNode> in_order(const std::vector<std::string>& children) {
@@ -70,7 +74,7 @@ inline bool holds(const std::vector<ClaimNode>& nodes, std::size_t index) {
 struct Decision {
   bool present = false;  // our own node is there
   bool granted = false;
-  bool exhausted = false;  // our own number is the last: it says nothing about the order
+  bool used_up = false;  // our own number says nothing about the order
   // Our claim has another node, of an earlier attempt whose answer was lost: that one counts.
   std::optional<std::string> elder;
   // A semaphore of another number stands before us.
@@ -97,7 +101,7 @@ inline Decision decide(const std::vector<std::string>& children, const std::stri
                                [&](const ClaimNode& node) { return node.name == own; });
   if (at == nodes.end()) return decision;
   decision.present = true;
-  decision.exhausted = at->sequence == kLastSequence;
+  decision.used_up = is_used_up(at->sequence);
   const auto index = static_cast<std::size_t>(at - nodes.begin());
   for (std::size_t i = 0; i < index; ++i) {
     if (nodes[i].claim && nodes[i].claim == at->claim) decision.elder = nodes[i].name;

@@ -50,19 +50,20 @@ TEST(QueueTest, WhoIsNotInTheListIsGone) {
 TEST(QueueTest, NumbersGoOnAfterTheLargest) {
   const Names names{node(1, INT32_MIN), node(2, INT32_MAX), node(3, INT32_MIN + 1),
                     node(4, INT32_MAX - 1)};
-  EXPECT_FALSE(decide(names, node(3, INT32_MIN + 1)).exhausted);
   EXPECT_TRUE(decide(names, node(4, INT32_MAX - 1)).granted);
   EXPECT_EQ(decide(names, node(2, INT32_MAX)).watch, node(4, INT32_MAX - 1));
   EXPECT_EQ(decide(names, node(1, INT32_MIN)).watch, node(2, INT32_MAX));
   EXPECT_EQ(decide(names, node(3, INT32_MIN + 1)).watch, node(1, INT32_MIN));
 }
 
-TEST(QueueTest, TheLastNumberSaysNothingForThereMayBeMoreOfIt) {
-  EXPECT_TRUE(decide({node(1, INT32_MAX)}, node(1, INT32_MAX)).exhausted);
-  EXPECT_FALSE(decide({node(1, INT32_MAX - 1)}, node(1, INT32_MAX - 1)).exhausted);
+TEST(QueueTest, NumbersAroundTheLargestSayNothingAboutTheOrder) {
+  for (const std::int32_t sequence : {INT32_MAX, INT32_MIN, INT32_MIN + 7, -1}) {
+    EXPECT_TRUE(decide({node(1, sequence)}, node(1, sequence)).used_up) << sequence;
+    EXPECT_TRUE(runs_out(sequence));
+  }
+  EXPECT_FALSE(decide({node(1, INT32_MAX - 1)}, node(1, INT32_MAX - 1)).used_up);
   EXPECT_TRUE(runs_out(INT32_MAX - 1000));
   EXPECT_FALSE(runs_out(1 << 30));
-  EXPECT_FALSE(runs_out(-1));
 }
 
 TEST(QueueTest, TheEndOfTheOnlyOneBeforeIsTheGrantHoweverItComes) {

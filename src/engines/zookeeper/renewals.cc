@@ -47,7 +47,7 @@ Task<void> Renewals::renew_part(Part part, Deadline deadline) {
         transaction.check(item.state->node_path(), any ? -1 : 0);
       }
     }
-    const Result<Answers> answers = co_await session->call(std::move(requests), deadline);
+    const Result<Answers> answers = co_await session->ask(std::move(requests), deadline);
     Part rest;
     const Reply* const reply = answers ? &answers->replies.front() : nullptr;
     for (std::size_t i = 0; i < part.size(); ++i) {

@@ -46,20 +46,23 @@ Failure Session::failed(Code code, const std::string& why) const {
 // ---- Opening -----------------------------------------------------------------------------------
 
 Task<Result<void>> Session::open(Deadline deadline, std::stop_token stop) {
-  if (attached()) co_return Result<void>();
-  if (over_) co_return failed(Code::closed, "this session is closed");
-  reopening_.begin();
-  const Woken woken = co_await reopening_.wait(deadline, std::move(stop));
-  if (woken == Woken::cancelled) co_return Failure(Code::cancelled, "cancelled by the caller");
-  if (attached()) co_return Result<void>();
-  const Result<void>& last = reopening_.last();
-  if (woken == Woken::timed_out) {
-    const bool known = !last && !last.message().empty();
-    co_return failed(Code::unreachable,
-                     "no connection in time" + (known ? " (" + last.message() + ")" : ""));
+  while (!attached()) {
+    if (over_) co_return failed(Code::closed, "this session is closed");
+    reopening_.begin();
+    const Woken woken = co_await reopening_.wait(deadline, stop);
+    if (woken == Woken::cancelled) co_return Failure(Code::cancelled, "cancelled by the caller");
+    if (attached()) break;
+    const Result<void>& last = reopening_.last();
+    if (woken == Woken::timed_out) {
+      const bool known = !last && !last.message().empty();
+      co_return failed(Code::unreachable,
+                       "no connection in time" + (known ? " (" + last.message() + ")" : ""));
+    }
+    // Servers that elect a leader refuse for a moment. Who was never there at all is not waited for.
+    const bool may_pass = !last && last.code() == Code::unreachable && may_come_back_;
+    if (!last && !may_pass) co_return last.failure();
   }
-  if (!last) co_return last.failure();
-  co_return failed(Code::unreachable, why_closed_);
+  co_return Result<void>();
 }
 
 Task<Result<void>> Session::try_to_open() {
@@ -97,6 +100,7 @@ Task<Result<void>> Session::try_server(const Endpoint& endpoint, Deadline deadli
         settings_.login.empty() ? "" : encode_login("digest", settings_.login);
     const Result<Connection::Opened> opened =
         co_await connection_->open(settings_.tls, greeting, login, deadline);
+    may_come_back_ = may_come_back_ || opened || connection_->reached();
     if (!opened) co_return opened.failure();
     const Welcome& welcome = opened->welcome;
     if (welcome.timeout_ms <= 0 || welcome.session == 0) {
@@ -177,6 +181,19 @@ Task<Result<Answers>> Session::call(Requests requests, Deadline deadline, std::s
   }
 }
 
+Task<Result<Answers>> Session::ask(Requests requests, Deadline deadline, std::stop_token stop) {
+  for (bool repeated = false;; repeated = true) {
+    const std::uint64_t closed = closings_;
+    Requests copy = requests;
+    Result<Answers> answers = co_await call(std::move(copy), deadline, stop);
+    if (answers) answers->repeated = repeated;
+    const bool broke = !answers && answers.code() == Code::unknown && closings_ != closed;
+    if (broke && !deadline.passed(runtime_.now()) && !stop.stop_requested()) continue;
+    if (!answers && repeated) co_return Failure(Code::unknown, answers.message());
+    co_return answers;
+  }
+}
+
 void Session::on_answered(BootTime sent_at, bool write, std::int64_t zxid) {
   if (zxid > 0) last_zxid_ = std::max(last_zxid_, zxid);
   proof_.answered(sent_at, runtime_.now());
@@ -185,10 +202,10 @@ void Session::on_answered(BootTime sent_at, bool write, std::int64_t zxid) {
 
 // ---- Ending ------------------------------------------------------------------------------------
 
-void Session::on_closed(const std::string& why) {
+void Session::on_closed(const std::string&) {
   ready_ = false;
-  why_closed_ = why;
   connection_.reset();
+  ++closings_;
   ++next_server_;
   woken_.set();
   if (uses_ > 0 && !over_) reopening_.begin();
@@ -228,6 +245,7 @@ Task<void> Session::close(Deadline deadline) {
 void Session::leave_behind() {
   over_ = true;
   ready_ = false;
+  reopening_.abandon();  // It may be in the middle of opening the connection.
   connection_.reset();
   woken_.set();
 }

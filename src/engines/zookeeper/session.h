@@ -51,6 +51,8 @@ class Session final : private ConnectionListener {
   // unreachable, misconfigured, not_held: they never left. unknown: they left, and not all replies
   // came. An error of the server's is a Reply.
   Task<Result<Answers>> call(Requests requests, Deadline deadline, std::stop_token stop = {});
+  // The same for what can be asked twice: if the connection breaks, it is asked again on the next.
+  Task<Result<Answers>> ask(Requests requests, Deadline deadline, std::stop_token stop = {});
   // Attaches it to a server, if it is not.
   Task<Result<void>> open(Deadline deadline, std::stop_token stop = {});
 
@@ -104,8 +106,9 @@ class Session final : private ConnectionListener {
   SessionProof proof_;
   std::unique_ptr<Connection> connection_;
   bool ready_ = false;
-  bool over_ = false;  // closed, or left behind
-  std::string why_closed_;
+  bool over_ = false;           // closed, or left behind
+  bool may_come_back_ = false;  // somebody has been there, if only to say no
+  std::uint64_t closings_ = 0;
   int uses_ = 0;
   std::multimap<std::string, Watch*> watches_;
   std::list<Vouched*> vouched_;
