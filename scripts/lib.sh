@@ -7,8 +7,8 @@ JOBS=${HOLDFAST_JOBS:-$(nproc)}
 
 # ---- Packages, by purpose -----------------------------------------------------------------------
 
-BUILD_PACKAGES=(g++ cmake ninja-build pkg-config libasio-dev libsqlite3-dev libhiredis-dev libssl-dev libcli11-dev
-  nlohmann-json3-dev libgtest-dev libgmock-dev)
+BUILD_PACKAGES=(g++ cmake ninja-build pkg-config libasio-dev libsqlite3-dev libhiredis-dev libnghttp2-dev
+  libssl-dev libcli11-dev nlohmann-json3-dev libgtest-dev libgmock-dev)
 PACKAGING_PACKAGES=(dpkg-dev file)
 FORMAT_PACKAGES=(clang-format-19)
 TIDY_PACKAGES=(clang-tidy-19)
@@ -18,8 +18,8 @@ FUZZ_PACKAGES=(clang-19 libclang-rt-19-dev llvm-19 cmake ninja-build pkg-config 
 # What the tests of an engine need beside the build. SQLite is embedded and needs nothing.
 SQLITE_PACKAGES=()
 REDIS_PACKAGES=(redis-server redis-tools redis-sentinel openssl python3-redis)
-ZOOKEEPER_PACKAGES=(zookeeper)
-ETCD_PACKAGES=()
+ZOOKEEPER_PACKAGES=(zookeeper default-jdk-headless libcurator-recipes-java python3-kazoo)
+ETCD_PACKAGES=(etcd-server etcd-client openssl golang-go golang-etcd-server-dev)
 MYSQL_PACKAGES=()
 POSTGRESQL_PACKAGES=()
 MEMCACHED_PACKAGES=(memcached)

@@ -1,5 +1,6 @@
 #include "engines/registry.h"
 
+#include "engines/etcd/etcd_engine.h"
 #include "engines/memcached/memcached_engine.h"
 #include "engines/memcached/memcached_quorum.h"
 #include "engines/redis/redis_engine.h"
@@ -25,6 +26,7 @@ const std::vector<EngineEntry>& built_in_engines() {
        "redlock://h1,h2,h3,h4,h5",
        redlock_guarantees(),
        &open_redlock_engine},
+      {{"etcd", "etcds"}, "etcd://h1,h2,h3", etcd_guarantees(), &open_etcd_engine},
       {{"memcached"},
        "memcached://127.0.0.1:11211",
        memcached_guarantees(),

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include "etcd_server.h"
 #include "memcached_server.h"
 #include "redis_cluster.h"
 #include "redis_masters.h"
@@ -14,6 +15,7 @@
 #include <map>
 #include <ostream>
 #include <system_error>
+#include <thread>
 
 namespace holdfast::contract {
 
@@ -135,6 +137,44 @@ EngineUnderTest redlock_of(const std::string& name, bool tls) {
           .notices_death = false};
 }
 
+template <int kCount>
+class EtcdMembers : public test::EtcdServer {
+ public:
+  explicit EtcdMembers(const Options& options)
+      : EtcdServer(Options{.tls = options.tls, .count = kCount}) {
+    if (kCount > 1 && std::getenv("HOLDFAST_KILL_LEADERS")) {
+      killer_ = std::jthread([this](const std::stop_token& stop) { kill_leaders(stop); });
+    }
+  }
+  // Before the servers go.
+  ~EtcdMembers() { killer_ = {}; }
+
+ private:
+  // One after the other, as long as the tests run; each comes back.
+  void kill_leaders(const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      for (int i = 0; i < 30 && !stop.stop_requested(); ++i) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      }
+      const std::size_t victim = leader();
+      kill(victim);
+      wait_until_ready();
+      restart(victim);
+    }
+  }
+
+  std::jthread killer_;
+};
+
+template <int kCount>
+EngineUnderTest etcd_of(const std::string& name, bool tls) {
+  return {.name = name,
+          .start = [tls] { return std::make_unique<SharedPlace<EtcdMembers<kCount>>>(tls); },
+          .notices_death = false,
+          .short_ttl = std::chrono::seconds(1),
+          .sections_per_process = 60};
+}
+
 template <class Servers>
 EngineUnderTest redis_on(const std::string& name, bool tls) {
   return {.name = name,
@@ -176,6 +216,9 @@ const std::vector<EngineUnderTest>& engines_under_test() {
       redlock_of<3>("redlock_3", false),
       redlock_of<5>("redlock_5", false),
       redlock_of<3>("redlock_3_tls", true),
+      etcd_of<1>("etcd", false),
+      etcd_of<3>("etcd_3", false),
+      etcd_of<1>("etcd_tls", true),
       {.name = "memcached",
        .start = [] { return std::make_unique<MemcachedPlace>(); },
        .shared_mode = false,

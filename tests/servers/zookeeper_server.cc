@@ -129,6 +129,7 @@ std::vector<std::string> ZooKeeperServer::command_line() const {
     }
   }
   for (const std::string& property : options_.properties) words.push_back("-D" + property);
+  words.insert(words.end(), options_.jvm.begin(), options_.jvm.end());
   words.insert(words.end(),
                {"-cp", class_path(), "org.apache.zookeeper.server.quorum.QuorumPeerMain",
                 (directory_.path() / "zoo.cfg").string()});

@@ -21,6 +21,7 @@ struct ZooKeeperOptions {
   int tick_ms = 100;
   std::vector<std::string> settings = {};    // lines of zoo.cfg, after ours
   std::vector<std::string> properties = {};  // of the JVM: "zookeeper.NAME=VALUE"
+  std::vector<std::string> jvm = {};         // more options of the JVM; they win over ours
 };
 
 class ZooKeeperServer {

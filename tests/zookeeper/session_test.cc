@@ -86,6 +86,17 @@ TEST(ZooKeeperSession, AWaiterWhoseSessionExpiredStandsInTheQueueAgain) {
   EXPECT_EQ(told(waiting.get()), "granted");
 }
 
+TEST(ZooKeeperSession, AClientThatIsClosedWhileItLooksForAServerEndsCleanly) {
+  for (int i = 0; i < 4; ++i) {
+    Proxy proxy(shared_server().port());
+    Client client = open(url_of(proxy.port(), fresh_chroot()), {.release_timeout = 200ms});
+    const Lease lease = client.mutex("x", kLong).acquire().value();
+    proxy.set_both(ProxyMode::hold);
+    proxy.reset();  // It connects again, and is not welcomed.
+    pause_for(20ms * i);
+  }
+}
+
 TEST(ZooKeeperSession, AReplyToAcquireThatIsLostIsFoundAgainByItsClaim) {
   Proxy proxy(shared_server().port());
   const std::string chroot = fresh_chroot();

@@ -48,6 +48,7 @@ Task<Result<Grant>> Acquisition::run() {
     if (!children) co_return co_await leave(children.failure());
     if (state_.ended) co_return co_await leave(cancelled());
     const Decision decision = decide(*children, state_.node);
+    state_.contended = state_.contended || children->size() > 1;
     if (!decision.present) {
       next = Next::enter;
       continue;

@@ -32,8 +32,9 @@ class ClaimState final : private Timer {
   std::uint64_t incarnation = 0;
   Token token;
   bool held = false;
-  bool ended = false;  // released, while somebody waits for it
-  Event told;          // there is a reason for the one who waits to look
+  bool contended = false;  // others were in the queue when it came
+  bool ended = false;      // released, while somebody waits for it
+  Event told;              // there is a reason for the one who waits to look
 
   std::string node_path() const { return lock_path + '/' + node; }
   // The session that the node belongs to is over, and so is the node.

@@ -245,6 +245,7 @@ Task<void> Session::close(Deadline deadline) {
 void Session::leave_behind() {
   over_ = true;
   ready_ = false;
+  reopening_.abandon();  // It may be in the middle of opening the connection.
   connection_.reset();
   woken_.set();
 }

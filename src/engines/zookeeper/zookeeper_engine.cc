@@ -200,7 +200,8 @@ Task<Result<bool>> ZooKeeperEngine::release(const Claim& claim, Deadline deadlin
   if (state->node.empty()) co_return co_await release_stranger(claim, limit);
   if (state->expired()) co_return false;
   const std::string path = state->node_path();
-  const bool tell = held && claim.mode != Mode::permit;
+  // Where nobody was about when it came, nobody is likely to be told; who is, looks for itself.
+  const bool tell = held && state->contended && claim.mode != Mode::permit;
   const Result<LockNodes::Removal> removed =
       co_await nodes_.remove(*state->session, path, tell, limit);
   if (!removed && state->expired()) co_return false;
