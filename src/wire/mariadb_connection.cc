@@ -162,7 +162,7 @@ void MariadbConnection::watch_socket() {
   fcntl(socket, F_SETFD, FD_CLOEXEC);
   in_child_.reset();
   in_child_.emplace(socket);
-  watch_ = std::make_unique<SocketWatch>(runtime_, socket, [this] { on_ready(); });
+  watch_ = std::make_unique<DuplicateWatch>(runtime_, socket, [this] { on_ready(); });
 }
 
 void MariadbConnection::end(const std::string& why) {

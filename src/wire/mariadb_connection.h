@@ -10,7 +10,7 @@
 #include "holdfast/result.h"
 #include "wire/child_sockets.h"
 #include "wire/endpoint.h"
-#include "wire/socket_watch.h"
+#include "wire/duplicate_watch.h"
 #include "wire/sql_connection.h"
 #include "wire/tls.h"
 
@@ -84,7 +84,7 @@ class MariadbConnection final : public SqlConnection {
   std::uint64_t session_ = 0;
   std::string version_;
   std::optional<ClosedInChild> in_child_;
-  std::unique_ptr<SocketWatch> watch_;
+  std::unique_ptr<DuplicateWatch> watch_;
   Event lost_;
   std::string why_lost_;
 

@@ -1,4 +1,4 @@
-#include "wire/socket_watch.h"
+#include "wire/duplicate_watch.h"
 
 #include <fcntl.h>
 
@@ -11,7 +11,7 @@
 namespace holdfast::internal {
 
 // Shared with the completion handlers, which can come after the watch was destroyed.
-struct SocketWatch::State {
+struct DuplicateWatch::State {
   State(RealRuntime& the_runtime, std::function<void()> callback)
       : runtime(the_runtime), stream(*the_runtime.io()), on_readable(std::move(callback)) {}
 
@@ -22,7 +22,7 @@ struct SocketWatch::State {
   bool ended = false;
 };
 
-SocketWatch::SocketWatch(Runtime& runtime, int descriptor, std::function<void()> on_readable)
+DuplicateWatch::DuplicateWatch(Runtime& runtime, int descriptor, std::function<void()> on_readable)
     : state_(std::make_shared<State>(static_cast<RealRuntime&>(runtime), std::move(on_readable))) {
   const int duplicate = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
   state_->runtime.add_watch();
@@ -33,7 +33,7 @@ SocketWatch::SocketWatch(Runtime& runtime, int descriptor, std::function<void()>
   wait(state_);
 }
 
-SocketWatch::~SocketWatch() {
+DuplicateWatch::~DuplicateWatch() {
   state_->ended = true;
   state_->on_readable = nullptr;
   state_->runtime.remove_watch();
@@ -42,11 +42,11 @@ SocketWatch::~SocketWatch() {
   state_->stream.close(ignored);
 }
 
-int SocketWatch::descriptor() const {
+int DuplicateWatch::descriptor() const {
   return state_->stream.is_open() ? state_->stream.native_handle() : -1;
 }
 
-void SocketWatch::wait(const std::shared_ptr<State>& state) {
+void DuplicateWatch::wait(const std::shared_ptr<State>& state) {
   state->stream.async_wait(
       asio::posix::stream_descriptor::wait_read, [state](std::error_code error) {
         const RealRuntime::Inside inside(state->runtime);
@@ -57,7 +57,7 @@ void SocketWatch::wait(const std::shared_ptr<State>& state) {
       });
 }
 
-void SocketWatch::when_writable(std::function<void()> then) {
+void DuplicateWatch::when_writable(std::function<void()> then) {
   state_->stream.async_wait(asio::posix::stream_descriptor::wait_write,
                             [state = state_, then = std::move(then)](std::error_code error) {
                               const RealRuntime::Inside inside(state->runtime);
