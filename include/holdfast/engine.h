@@ -128,9 +128,22 @@ struct LockInfo {
   std::vector<WaiterInfo> waiters;  // in the order in which they will be served
 };
 
+// Wants to know that holds may have ended before their time.
+class DoubtListener {
+ public:
+  // About this claim's hold; null: about every hold of the client.
+  virtual void on_doubt(const ClaimId* claim) = 0;
+
+ protected:
+  ~DoubtListener() = default;
+};
+
 class Engine {
  public:
   virtual ~Engine() = default;
+
+  // Null: nobody listens any more.
+  void hear_doubts(DoubtListener* listener) { doubts_ = listener; }
 
   virtual const Guarantees& guarantees() const = 0;
 
@@ -170,8 +183,16 @@ class Engine {
   explicit Engine(Runtime& runtime) : runtime_(runtime) {}
   Runtime& runtime() const { return runtime_; }
 
+  // Something happened that may have ended this hold, or without a claim any hold: a session
+  // expired, a connection that carries locks broke. renew() is called for them at once, and where
+  // it answers not_held the lease is declared lost, without waiting for its next renewal.
+  void doubt(const std::optional<ClaimId>& claim = {}) {
+    if (doubts_) doubts_->on_doubt(claim ? &*claim : nullptr);
+  }
+
  private:
   Runtime& runtime_;
+  DoubtListener* doubts_ = nullptr;
 };
 
 }  // namespace holdfast

@@ -12,6 +12,10 @@ LeaseRecord::LeaseRecord(std::shared_ptr<Locker> locker, Hold the_hold, const Lo
       warn_before_(options.warn_before),
       auto_renew_(options.auto_renew) {}
 
+LeaseRecord::~LeaseRecord() {
+  if (renewer_) renewer_->forget(*this);
+}
+
 void LeaseRecord::on_time() { renewer_->on_time(*this); }
 
 }  // namespace holdfast::internal

@@ -20,7 +20,7 @@ class LeaseRecord : private Timer, public std::enable_shared_from_this<LeaseReco
  public:
   LeaseRecord(std::shared_ptr<Locker> locker, Hold hold, const LockOptions& options,
               Validity validity);
-  ~LeaseRecord() override = default;
+  ~LeaseRecord() override;
 
   Lease make_lease() { return Lease(shared_from_this()); }
   Locker& locker() const { return *locker_; }
@@ -43,11 +43,14 @@ class LeaseRecord : private Timer, public std::enable_shared_from_this<LeaseReco
   void on_time() override;
 
   std::shared_ptr<Locker> locker_;
-  Renewer* renewer_ = nullptr;
+  Renewer* renewer_ = nullptr;  // while it has us
   std::optional<Duration> warn_before_;
   bool auto_renew_;
   State state_ = State::idle;
+  bool doubted_ = false;  // since the renewal that is under way was sent
   BootTime renew_at_;
+  LeaseRecord* previous_ = nullptr;  // among all that the renewer has
+  LeaseRecord* next_ = nullptr;
 };
 
 }  // namespace holdfast::internal

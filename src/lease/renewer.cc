@@ -22,16 +22,34 @@ Renewer::Renewer(Runtime& runtime, Engine& engine, TaskGroup& tasks, Observer& o
       tasks_(tasks),
       observer_(observer),
       request_timeout_(request_timeout),
-      pace_(0.9 + 0.2 * runtime.uniform()) {}
+      pace_(0.9 + 0.2 * runtime.uniform()) {
+  engine_.hear_doubts(this);
+}
 
-Renewer::~Renewer() { runtime_.drop(*this); }
+Renewer::~Renewer() {
+  engine_.hear_doubts(nullptr);
+  runtime_.drop(*this);
+}
 
 void Renewer::add(LeaseRecord& record, const Grant& grant) {
   record.renewer_ = this;
+  record.next_ = first_;
+  if (first_) first_->previous_ = &record;
+  first_ = &record;
   schedule(record, next_renewal(grant));
 }
 
+void Renewer::forget(LeaseRecord& record) {
+  if (!record.renewer_) return;
+  record.renewer_ = nullptr;
+  if (record.next_) record.next_->previous_ = record.previous_;
+  if (record.previous_) record.previous_->next_ = record.next_;
+  if (first_ == &record) first_ = record.next_;
+  record.previous_ = record.next_ = nullptr;
+}
+
 void Renewer::remove(LeaseRecord& record) {
+  forget(record);
   runtime_.disarm(record);
   if (record.state_ == LeaseRecord::State::due) {
     std::erase_if(due_, [&](const auto& other) { return other.get() == &record; });
@@ -59,11 +77,24 @@ void Renewer::on_time(LeaseRecord& record) {
     return;
   }
   if (record.state_ == LeaseRecord::State::resting && now >= record.renew_at_) {
-    record.state_ = LeaseRecord::State::due;
-    due_.push_back(record.shared_from_this());
-    runtime_.defer(*this);
+    make_due(record);
   }
   runtime_.arm(record, record.validity.lost_at());
+}
+
+void Renewer::make_due(LeaseRecord& record) {
+  record.state_ = LeaseRecord::State::due;
+  due_.push_back(record.shared_from_this());
+  runtime_.defer(*this);
+}
+
+void Renewer::on_doubt(const ClaimId* claim) {
+  for (LeaseRecord* record = first_; record; record = record->next_) {
+    if (claim && record->hold.claim.id != *claim) continue;
+    // An answer that is under way may be from before the doubt.
+    record->doubted_ = true;
+    if (record->state_ == LeaseRecord::State::resting) make_due(*record);
+  }
 }
 
 void Renewer::run() {
@@ -88,6 +119,7 @@ Task<void> Renewer::renew(Batch batch) {
   for (const auto& record : batch) {
     holds.push_back(record->hold);
     record->state_ = LeaseRecord::State::renewing;
+    record->doubted_ = false;
     deadline = std::min(
         {deadline, runtime_.now() + record->hold.claim.ttl / 6, record->validity.lost_at()});
   }
@@ -118,7 +150,9 @@ void Renewer::take(LeaseRecord& record, const Result<Grant>& outcome) {
     return;
   }
   observer_.on_renewed(record.hold, validity.valid_until);
+  if (record.state_ == State::due) return;  // Renewed by hand; its own turn comes at once.
   schedule(record, next_renewal(*outcome));
+  if (record.doubted_) make_due(record);
 }
 
 Task<Result<void>> Renewer::renew_now(std::shared_ptr<LeaseRecord> record) {
@@ -139,6 +173,7 @@ Task<Result<void>> Renewer::renew_now(std::shared_ptr<LeaseRecord> record) {
 }
 
 void Renewer::declare_lost(LeaseRecord& record) {
+  forget(record);
   runtime_.disarm(record);
   if (record.state_ == LeaseRecord::State::due) {
     std::erase_if(due_, [&](const auto& other) { return other.get() == &record; });

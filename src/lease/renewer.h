@@ -1,7 +1,8 @@
 // Renewer: keeps all leases of one client alive. Each is renewed a third of its ttl after the last
 // successful renewal was sent; those that fall due together go to the engine in one batch. A
 // failure that may pass is tried again until the lease's end; then, and at once when the engine
-// says that the hold is gone, the lease is declared lost.
+// says that the hold is gone, the lease is declared lost. When the engine is in doubt about holds,
+// they are renewed at once, those that are not renewed by themselves too: that is how it is asked.
 //
 // Inside the loop only.
 #pragma once
@@ -16,7 +17,7 @@
 
 namespace holdfast::internal {
 
-class Renewer : private Runnable {
+class Renewer : private Runnable, private DoubtListener {
  public:
   Renewer(Runtime& runtime, Engine& engine, TaskGroup& tasks, Observer& observer,
           Duration request_timeout);
@@ -38,6 +39,9 @@ class Renewer : private Runnable {
   static constexpr std::size_t kMaxBatch = 256;
 
   void on_time(LeaseRecord& record);
+  void on_doubt(const ClaimId* claim) override;
+  void make_due(LeaseRecord& record);
+  void forget(LeaseRecord& record);
   void run() override;  // Sends what is due.
   Task<void> renew(Batch batch);
   void take(LeaseRecord& record, const Result<Grant>& outcome);
@@ -54,6 +58,7 @@ class Renewer : private Runnable {
   // after the other lie side by side in the store, and are renewed at less cost together.
   double pace_;
   Batch due_;
+  LeaseRecord* first_ = nullptr;  // of all records, the newest first
 };
 
 }  // namespace holdfast::internal
