@@ -37,6 +37,26 @@ std::string told(const Result<T>& result) {
   return result ? "granted" : std::string(code_name(result.code())) + ": " + result.message();
 }
 
+// Long enough that whoever waits for its end has failed.
+inline constexpr LockOptions kLong{.ttl = 30s};
+
+inline Client open(const std::string& url, ClientOptions options = {}) {
+  return Client::open(url, std::move(options)).value();
+}
+
+// How one who tries to lock at `url` fares.
+inline std::string try_at(const std::string& url) {
+  Result<Client> client = Client::open(url);
+  if (!client) return told(client);
+  return told(client->mutex("x", kLong).try_acquire());
+}
+
+// Somebody gets `name` within `patience`; nothing of anybody's stands in the way longer.
+inline void expect_free_soon(Client& client, const Name& name, Duration patience = 10s) {
+  const Result<Lease> lease = client.mutex(name, kLong).try_acquire_for(patience);
+  EXPECT_EQ(told(lease), "granted") << name.display() << " is stranded";
+}
+
 class MysqlTest : public testing::Test {
  protected:
   // One for all tests that leave it as they found it.
@@ -45,5 +65,31 @@ class MysqlTest : public testing::Test {
     return shared;
   }
 };
+
+// The recipes whose locks live in a session.
+class SessionTest : public MysqlTest, public testing::WithParamInterface<std::string> {
+ protected:
+  std::string recipe() const { return GetParam(); }
+  std::string url(const std::string& options = "") const { return url_on(server(), options); }
+  std::string url_on(const MariadbServer& where, const std::string& options = "") const {
+    return where.url("recipe=" + recipe() + (options.empty() ? "" : "&" + options));
+  }
+  // The server's number of the session that holds `name`.
+  std::string session_of(const std::string& name) const {
+    return server().value(
+        "SELECT connection FROM holdfast.holdfast_tokens WHERE name = '" + name +
+        "' AND IS_USED_LOCK(lock_name) = connection");
+  }
+  // How many sessions wait in the server.
+  static std::string waiting_sessions() {
+    return server().value(
+        "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE INFO LIKE '/* holdfast%'");
+  }
+};
+
+#define HOLDFAST_SESSION_TESTS(Suite)                                           \
+  class Suite : public SessionTest {};                                          \
+  INSTANTIATE_TEST_SUITE_P(Mysql, Suite, testing::Values("named", "row"),       \
+                           [](const auto& recipe) { return recipe.param; })
 
 }  // namespace holdfast::mysql_tests

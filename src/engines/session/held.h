@@ -10,6 +10,8 @@
 namespace holdfast::internal::session {
 
 struct Held {
+  Held(Claim the_claim, Key the_key) : claim(std::move(the_claim)), key(std::move(the_key)) {}
+
   Claim claim;
   Key key;
   std::shared_ptr<Session> session;

@@ -112,9 +112,7 @@ Task<Result<Grant>> SessionEngine::acquire(const Claim& claim, const Wait& wait)
 }
 
 Task<Result<Grant>> SessionEngine::obtain(const Claim& claim, const Wait& wait) {
-  auto held = std::make_shared<Held>();
-  held->claim = claim;
-  held->key = recipe_->key_of(claim.name);
+  const auto held = std::make_shared<Held>(claim, recipe_->key_of(claim.name));
   Acquisition acquisition(runtime(), *recipe_, sessions_, limits_.request_timeout, *held, wait,
                           strays_);
   const Result<void> got = co_await acquisition.run();
