@@ -51,12 +51,34 @@ Task<Result<void>> Acquisition::run() {
 }
 
 Task<Result<void>> Acquisition::open() {
-  Result<std::shared_ptr<Session>> session = co_await sessions_.take(quick());
-  if (!session) co_return session.failure();
-  held_.session = std::move(session).value();
+  // Who stands in the line outlasts a server that is being restarted.
+  constexpr Duration kPatience = std::chrono::seconds(30);
+  constexpr Duration kPause = std::chrono::milliseconds(50);
+  const BootTime begun = runtime_.now();
+  for (;;) {
+    Result<std::shared_ptr<Session>> session = co_await sessions_.take(quick());
+    if (session) {
+      held_.session = std::move(session).value();
+      break;
+    }
+    const BootTime again = runtime_.now() + runtime_.jitter(kPause);
+    if (!waited_ || session.code() != Code::unreachable || again - begun > kPatience ||
+        wait_.deadline.passed(again)) {
+      co_return session.failure();
+    }
+    const Woken woken = co_await sleep_until(runtime_, again, wait_.stop);
+    if (woken == Woken::cancelled) co_return cancelled();
+  }
   if (wait_.stop.stop_requested()) {
     sessions_.give_back(std::exchange(held_.session, nullptr));
     co_return cancelled();
+  }
+  // The session that we lost may still stand in the line, in front of us.
+  if (const std::optional<Stray> stray = strays_.find(held_.claim.id)) {
+    const Deadline limit = quick();
+    const Result<void> ended =
+        co_await end_session(runtime_, recipe_, *held_.session, *stray, limit);
+    if (ended) strays_.remove(held_.claim.id);
   }
   co_return Result<void>();
 }
@@ -131,9 +153,10 @@ Task<Acquisition::Step> Acquisition::judge(const SqlOutcome& outcome) {
   }
   const SqlError& error = *outcome.error;
   if (error.lost) {
+    strays_.add(held_.claim.id, held_.session->opened());
     sessions_.forget(std::exchange(held_.session, nullptr));
     // One that the server had ended while it was idle says nothing about the server.
-    if (!waited_ && ++lost_sessions_ <= kMostLostSessions) co_return Step::again;
+    if (++lost_sessions_ <= kMostLostSessions) co_return Step::again;
     why_ = Failure(Code::unknown, recipe_.failure_of(error).message());
     co_return Step::over;
   }
