@@ -34,10 +34,7 @@ Task<Result<void>> Acquisition::run() {
       if (!opened) co_return opened.failure();
     }
     Step step = co_await try_once();
-    if (step == Step::busy && !wait_.queue) {
-      Failure why = co_await busy();
-      step = co_await leave(std::move(why));
-    }
+    if (step == Step::busy && !wait_.queue) step = co_await leave_busy();
     if (step == Step::busy) step = co_await wait_in_server();
     if (step == Step::locked) step = co_await draw_token();
     if (step == Step::locked && wait_.stop.stop_requested()) step = co_await leave(cancelled());
@@ -141,6 +138,17 @@ Task<Acquisition::Step> Acquisition::leave(Failure why) {
   co_return Step::over;
 }
 
+Task<Acquisition::Step> Acquisition::leave_busy() {
+  if (waited_ || recipe_.busy_leaves_something()) {
+    const bool cleared = co_await clear();
+    if (!cleared) co_return Step::over;
+  }
+  Failure why = co_await busy();
+  if (held_.session) sessions_.give_back(std::exchange(held_.session, nullptr));
+  why_ = std::move(why);
+  co_return Step::over;
+}
+
 // What an answer means. Lost sessions are replaced, missing tables made.
 Task<Acquisition::Step> Acquisition::judge(const SqlOutcome& outcome) {
   if (outcome.ok()) {
@@ -176,7 +184,13 @@ Task<Acquisition::Step> Acquisition::make_tables() {
   }
   const bool cleared = co_await clear();
   if (!cleared) co_return Step::over;
-  if (!held_.session) co_return Step::again;
+  if (!held_.session) {  // What clears needs the tables as well.
+    const Result<void> opened = co_await open();
+    if (!opened) {
+      why_ = opened.failure();
+      co_return Step::over;
+    }
+  }
   const std::optional<SqlOutcome> made = co_await ask(recipe_.make_tables());
   if (!made) co_return Step::over;
   if (!made->ok() && !made->error->lost) co_return co_await leave(recipe_.failure_of(*made->error));
@@ -233,10 +247,7 @@ Task<Acquisition::Step> Acquisition::wait_in_server() {
     limit = until.moment() - runtime_.now();
     if (recipe_.wait_ends_by_itself()) until = Deadline::at(until.moment() + kGrace);
   }
-  if (limit && *limit <= Duration::zero()) {
-    Failure why = co_await busy();
-    co_return co_await leave(std::move(why));
-  }
+  if (limit && *limit <= Duration::zero()) co_return co_await leave_busy();
   held_.session->send(recipe_.wait(held_.key, held_.claim, limit), Deadline::never());
   const Woken woken = co_await held_.session->wait(until, wait_.stop);
   if (woken != Woken::signalled) {
@@ -252,12 +263,7 @@ Task<Acquisition::Step> Acquisition::wait_in_server() {
   if (outcome.ok() && has_it(outcome)) co_return Step::locked;
   const bool over = wait_.deadline.passed(runtime_.now());
   const bool lost = !outcome.ok() && outcome.error->lost;
-  if (over && !lost) {
-    const bool cleared = co_await clear();
-    if (!cleared) co_return Step::over;
-    Failure why = co_await busy();
-    co_return co_await leave(std::move(why));
-  }
+  if (over && !lost) co_return co_await leave_busy();
   const Step step = co_await judge(outcome);
   co_return step == Step::busy ? Step::again : step;
 }

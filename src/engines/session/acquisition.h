@@ -54,6 +54,8 @@ class Acquisition {
   Task<Failure> busy();
   // Gives back what there may be, and says why.
   Task<Step> leave(Failure why);
+  // The same when somebody else has it, which it says.
+  Task<Step> leave_busy();
   Task<void> abandon();
 
   Runtime& runtime_;
