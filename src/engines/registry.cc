@@ -2,6 +2,7 @@
 
 #include "engines/memcached/memcached_engine.h"
 #include "engines/memcached/memcached_quorum.h"
+#include "engines/postgres/postgres_engine.h"
 #include "engines/redis/redis_engine.h"
 #include "engines/redlock/redlock_engine.h"
 #include "engines/sqlite/sqlite_engine.h"
@@ -32,6 +33,10 @@ const std::vector<EngineEntry>& built_in_engines() {
        "quorum+memcached://h1,h2,h3",
        memcached_quorum_guarantees(),
        &open_memcached_quorum},
+      {{"postgres", "postgresql"},
+       "postgres://user@127.0.0.1:5432/app",
+       postgres_table_guarantees(),
+       &open_postgres_engine},
   };
   return entries;
 }

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "memcached_server.h"
+#include "postgres_server.h"
 #include "redis_cluster.h"
 #include "redis_masters.h"
 #include "redis_replication.h"
@@ -156,6 +157,10 @@ const std::vector<EngineUnderTest>& engines_under_test() {
        .notices_death = false,
        .short_ttl = std::chrono::seconds(2),
        .sections_per_process = 60},
+      {.name = "postgres_table",
+       .start = [] { return std::make_unique<SharedPlace<test::PostgresServer>>(false); },
+       .notices_death = false,
+       .sections_per_process = 400},
   };
   return engines;
 }
