@@ -222,16 +222,9 @@ Task<void> PostgresTable::keep_listening() {
 }
 
 void PostgresTable::wake(const table::Wake& wake, const table::ServerRows&,
-                         std::vector<SqlStatement>& statements) {
-  statements.push_back(
+                         std::vector<SqlStatement>& inside, std::vector<SqlStatement>&) {
+  inside.push_back(
       {"SELECT pg_notify($1::text, $2::text)", {channel_of(wake.process), payload_of(wake)}});
-}
-
-void PostgresTable::wake_after_commit(const std::vector<table::Wake>& wakes,
-                                      const table::ServerRows&) {
-  for (const table::Wake& wake : wakes) {
-    if (wake.process == process_ && on_wake) on_wake(wake.claim, wake.given);
-  }
 }
 
 void PostgresTable::on_notification(std::string_view payload) {

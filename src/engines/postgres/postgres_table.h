@@ -22,9 +22,7 @@ class PostgresTable final : public table::TableServer {
   Task<Result<void>> listen(Deadline deadline, std::stop_token stop) override;
   table::ProcessId process() const override { return process_; }
   void wake(const table::Wake& wake, const table::ServerRows& rows,
-            std::vector<SqlStatement>& statements) override;
-  void wake_after_commit(const std::vector<table::Wake>& wakes,
-                         const table::ServerRows& rows) override;
+            std::vector<SqlStatement>& inside, std::vector<SqlStatement>& after) override;
   void close() override;
 
  private:

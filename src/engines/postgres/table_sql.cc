@@ -34,11 +34,11 @@ table::Dialect make() {
       " PRIMARY KEY(name, seq))",
   };
   sql.begin = "BEGIN";
-  sql.begin_reading = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+  sql.begin_reading = {"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"};
   sql.commit = "COMMIT";
   sql.rollback = "ROLLBACK";
   // excluded.since is now.
-  sql.take =
+  sql.take = {
       "INSERT INTO holdfast_lock AS l (name, full_name, token, owner, since, expires, ttl, label)"
       " SELECT $1::bytea, $2::bytea, 1, $3::bytea, c.now, c.now + $4::bigint, $4::bigint, $5::bytea"
       " FROM (SELECT " HOLDFAST_CLOCK
@@ -52,7 +52,7 @@ table::Dialect make() {
       " WHERE (l.waiting = 0 AND l.sharing = 0 AND"
       " (l.owner IS NULL OR l.expires <= excluded.since))"
       " OR (l.owner = excluded.owner AND l.expires > excluded.since)"
-      " RETURNING token";
+      " RETURNING token"};
   sql.free = "UPDATE holdfast_lock SET owner = NULL WHERE name = $1 AND owner = $2 AND waiting = 0";
   sql.make =
       "INSERT INTO holdfast_lock(name, full_name, token) VALUES($1, $2, 0) ON CONFLICT DO NOTHING";
@@ -97,7 +97,8 @@ table::Dialect make() {
   sql.look = "SELECT " HOLDFAST_CLOCK
              ", l.owner, l.expires,"
              " (SELECT min(h.expires) FROM holdfast_holder h WHERE h.name = l.name), w.seq,"
-             " (SELECT count(*) FROM holdfast_waiter b WHERE b.name = l.name AND b.seq < w.seq),"
+             " (SELECT count(*) FROM holdfast_waiter b WHERE b.name = l.name"
+             " AND b.seq < coalesce(w.seq, 9223372036854775807)),"
              " l.token, l.label, CASE WHEN (l.owner IS NOT NULL AND l.expires > " HOLDFAST_CLOCK
              " + l.ttl) OR EXISTS (SELECT 1 FROM holdfast_holder h WHERE h.name = l.name"
              " AND h.expires > " HOLDFAST_CLOCK
@@ -107,6 +108,34 @@ table::Dialect make() {
   sql.names =
       "SELECT name, full_name FROM holdfast_lock"
       " WHERE owner IS NOT NULL OR waiting > 0 OR sharing > 0";
+  // The row is ours when these begin, so that they see all who came before.
+  sql.hold = "SELECT 1 FROM holdfast_lock WHERE name = $1 FOR UPDATE";
+  sql.hand_over =
+      "WITH head AS MATERIALIZED (SELECT seq, claim, mode, process, label,"
+      " least(ttl, $3::bigint) AS ttl, " HOLDFAST_CLOCK
+      " AS now FROM holdfast_waiter WHERE name = $1 ORDER BY seq LIMIT 1),"
+      " next AS MATERIALIZED (SELECT * FROM head"
+      " WHERE mode = 0 AND NOT pg_try_advisory_xact_lock_shared(process)),"
+      " given AS (UPDATE holdfast_lock l SET token = l.token + 1, owner = n.claim, since = n.now,"
+      " expires = n.now + n.ttl, ttl = n.ttl, label = n.label, waiting = l.waiting - 1 FROM next n"
+      " WHERE l.name = $1 AND l.owner = $2 AND l.sharing = 0"
+      " RETURNING l.token, n.seq, n.claim, n.process, n.ttl),"
+      " gone AS (DELETE FROM holdfast_waiter w USING given g WHERE w.name = $1 AND w.seq = g.seq)"
+      " SELECT process, claim, token, ttl, CASE WHEN process <> $4 THEN"
+      " pg_notify('holdfast_' || lpad(to_hex(process), 16, '0'),"
+      " encode(claim, 'hex') || ' ' || token || ' ' || ttl) END FROM given";
+  sql.enqueue =
+      "WITH held AS MATERIALIZED (SELECT l.token, l.label, l.expires, l.waiting, c.now"
+      " FROM holdfast_lock l, (SELECT " HOLDFAST_CLOCK
+      " AS now) c WHERE l.name = $1 AND l.owner <> $2 AND l.expires > c.now"
+      " AND l.expires <= c.now + l.ttl),"
+      " added AS (INSERT INTO holdfast_waiter"
+      "(name, claim, mode, permits, ttl, process, outlives, since, label)"
+      " SELECT $1, $2, $3, $4, $5, $6, $7, h.now, $8 FROM held h WHERE NOT EXISTS"
+      " (SELECT 1 FROM holdfast_waiter w WHERE w.name = $1 AND w.claim = $2) RETURNING seq),"
+      " counted AS (UPDATE holdfast_lock l SET waiting = l.waiting + 1 FROM added WHERE l.name = "
+      "$1)"
+      " SELECT h.token, h.label, h.expires - h.now, h.waiting FROM held h, added";
   sql.move_waiters = "UPDATE holdfast_waiter SET process = $1 WHERE process = $2";
   sql.clean = {
       "DELETE FROM holdfast_holder WHERE expires < " HOLDFAST_CLOCK " - $1::bigint",

@@ -23,13 +23,13 @@ struct Dialect {
   std::vector<std::string> schema;  // creates the tables where they are missing
 
   std::string begin;
-  std::string begin_reading;  // all statements see the same moment
+  std::vector<std::string> begin_reading;  // all statements see the same moment
   std::string commit;
   std::string rollback;
 
   // name, full name, claim, ttl, label -> the token, if it was free, had expired, or is the claim's
-  // already; and if nobody waits. Else no row.
-  std::string take;
+  // already; and if nobody waits. Else no row. The last of them answers.
+  std::vector<std::string> take;
   // name, claim. Changes one row, if the claim held and nobody waits.
   std::string free;
   // name, full name. Makes the row, if there is none.
@@ -61,6 +61,16 @@ struct Dialect {
   std::string look;
   // -> name, full name of all that are held or waited for
   std::string names;
+  // The short ways through a contended lock, where the server has them; each is sent behind `hold`,
+  // in one request that is one transaction. No row: nothing was changed, and it takes a turn.
+  std::string hold;  // name. Until the end of the transaction the row is ours alone.
+  // name, claim, most ttl, own process -> process, claim, token, ttl of the waiter that has it now;
+  // it was woken, unless it is of the own process
+  std::string hand_over;
+  // name, claim, mode, permits, ttl, process, outlives, label -> the last token, label of the holder,
+  // time that it has, how many wait before the claim
+  std::string enqueue;
+
   // new, old. Waiters of one process are now of another.
   std::string move_waiters;
   // before. Removes holders that expired, and waiters that came and are gone, before that moment.

@@ -103,38 +103,33 @@ Task<Result<std::optional<ServerTable::Turned>>> ServerTable::try_turn(
       co_return std::optional<Turned>();
     }
     Turned turned{.sent_at = outcome.sent_at};
-    std::vector<SqlStatement> statements;
-    std::vector<Wake> wakes;
-    bool changed = false;
+    Ending ending;
     if (outcome.ok()) {
       turned.found = rows.read(outcome.results, first);
       Turn turn(rows, rows.row(), rows.now());
       const bool agreed = turned.found && decide(turn);
       turned.last_token = token_from(rows.row().token);
-      if (agreed && !rows.ran_short()) {
-        statements = rows.changes();
-        changed = !statements.empty();
-        tell(turn, rows, statements, wakes);
-      }
+      ending = ending_of(turn, rows, agreed);
     } else {
       error = std::move(outcome.error);
+      ending.statements.push_back({sql.rollback, {}});
     }
-    statements.push_back({error || rows.ran_short() ? sql.rollback : sql.commit, {}});
     // Not to be cancelled: it is short, and half-way nobody would know how it ended.
-    const SqlOutcome ended = co_await (*loan)->run(
-        std::move(statements), deadline.later(runtime_.now() + std::chrono::milliseconds(250)));
-    if (!ended.ok()) {
-      // The connection is given up. If it was the server who said no, it has rolled back.
-      if (!error) error = ended.error;
-      if (!changed) error->may_have_run = false;
-      repeated = repeated || error->may_have_run;
-    } else {
-      loan->set_in_transaction(false);
+    const Deadline end_by = deadline.later(runtime_.now() + std::chrono::milliseconds(250));
+    const SqlOutcome ended = co_await (*loan)->run(std::move(ending.statements), end_by);
+    // What comes after the commit may fail.
+    if (ended.results.size() > ending.commit) {
+      loan->set_in_transaction(!ended.ok());
       if (!error && !rows.ran_short()) {
-        server_.wake_after_commit(wakes, rows);
+        for (const Wake& wake : ending.at_home) server_.on_wake(wake.claim, wake.given);
         co_return std::optional(turned);
       }
       line *= 16;
+    } else {
+      // The connection is given up. If it was the server who said no, it has rolled back.
+      if (!error) error = ended.error;
+      if (!ending.changes) error->may_have_run = false;
+      repeated = repeated || error->may_have_run;
     }
   }
   if (error) {
@@ -144,35 +139,55 @@ Task<Result<std::optional<ServerTable::Turned>>> ServerTable::try_turn(
   co_return std::optional<Turned>();
 }
 
-void ServerTable::tell(Turn& turn, const ServerRows& rows, std::vector<SqlStatement>& statements,
-                       std::vector<Wake>& wakes) {
+ServerTable::Ending ServerTable::ending_of(Turn& turn, const ServerRows& rows, bool agreed) {
+  const Dialect& sql = server_.dialect();
+  Ending ending;
+  if (!agreed || rows.ran_short()) {
+    ending.statements.push_back({sql.rollback, {}});
+    return ending;
+  }
+  ending.statements = rows.changes();
+  ending.changes = !ending.statements.empty();
+  std::vector<SqlStatement> after;
   for (const Wake& wake : turn.take_wakes()) {
     // Nobody here watches another: there is nothing to learn but a grant.
     if (!wake.given) continue;
-    wakes.push_back(wake);
-    if (wake.process != server_.process()) server_.wake(wake, rows, statements);
+    if (wake.process == server_.process()) {
+      ending.at_home.push_back(wake);
+    } else {
+      server_.wake(wake, rows, ending.statements, after);
+    }
   }
+  ending.commit = ending.statements.size();
+  ending.statements.push_back({sql.commit, {}});
+  for (SqlStatement& statement : after) ending.statements.push_back(std::move(statement));
+  return ending;
 }
 
 // ---- Acquiring ---------------------------------------------------------------------------------
 
 Task<Result<Taken>> ServerTable::take(const Claim& claim, Deadline deadline, std::stop_token stop) {
   const Key key = key_of(claim.name);
-  SqlStatement statement{
-      server_.dialect().take,
-      {key.key, key.full_name, to_value(claim.id), std::int64_t{claim.ttl.count()}, claim.label}};
+  const std::vector<SqlValue> values{key.key, key.full_name, to_value(claim.id),
+                                     std::int64_t{claim.ttl.count()}, claim.label};
   std::vector<SqlStatement> statements;
-  statements.push_back(std::move(statement));
+  for (const std::string& text : server_.dialect().take) statements.push_back({text, values});
   const Result<Asked> asked = co_await ask(std::move(statements), deadline, stop);
   if (!asked) co_return asked.failure();
   Taken taken{.sent_at = asked->outcome.sent_at};
-  const SqlRows& rows = asked->outcome.results.at(0);
+  const SqlRows& rows = asked->outcome.results.back();
   if (!rows.empty()) taken.given = Given{token_from(rows.number(0, 0)), claim.ttl};
   co_return taken;
 }
 
 Task<Result<Taken>> ServerTable::acquire(const Claim& claim, bool queue, Deadline deadline,
                                          std::stop_token stop) {
+  if (queue && claim.mode != Mode::permit && !server_.dialect().enqueue.empty()) {
+    const Key key = key_of(claim.name);
+    Result<std::optional<Taken>> waits = co_await enqueue(claim, key, deadline, stop);
+    if (!waits) co_return waits.failure();
+    if (*waits) co_return **waits;
+  }
   Taken taken;
   std::optional<Failure> refused;
   const auto decide = [&](Turn& turn) {
@@ -198,7 +213,34 @@ Task<Result<Taken>> ServerTable::acquire(const Claim& claim, bool queue, Deadlin
   taken.sent_at = turned->sent_at;
   taken.standing.last_token = turned->last_token;
   taken.in_turn = true;
+  if (taken.standing.waits) queued_.insert(claim.id);
   co_return taken;
+}
+
+Task<Result<std::optional<Taken>>> ServerTable::enqueue(const Claim& claim, const Key& key,
+                                                        Deadline deadline, std::stop_token stop) {
+  const Dialect& sql = server_.dialect();
+  std::vector<SqlStatement> statements;
+  statements.push_back({sql.hold, {key.key}});
+  statements.push_back({sql.enqueue,
+                        {key.key, to_value(claim.id), to_row(claim.mode),
+                         std::int64_t{claim.permits}, std::int64_t{claim.ttl.count()},
+                         server_.process(), std::int64_t{claim.outlives_process}, claim.label}});
+  const Result<Asked> asked = co_await ask(std::move(statements), deadline, stop);
+  if (!asked) co_return asked.failure();
+  const SqlRows& rows = asked->outcome.results.at(1);
+  if (rows.empty()) co_return std::optional<Taken>();
+  queued_.insert(claim.id);
+  Taken taken{.in_turn = true, .sent_at = asked->outcome.sent_at};
+  Standing& standing = taken.standing;
+  standing.waits = true;
+  standing.last_token = token_from(rows.number(0, 0));
+  Busy& busy = standing.in_the_way.busy;
+  busy.token = standing.last_token.value();
+  busy.holder = rows.bytes(0, 1);
+  busy.expires_in = Duration(rows.number(0, 2));
+  busy.rank = static_cast<std::uint64_t>(rows.number(0, 3));
+  co_return std::optional(std::move(taken));
 }
 
 Task<Result<Taken>> ServerTable::look(const Claim& claim, Deadline deadline, std::stop_token stop) {
@@ -235,16 +277,45 @@ Task<Result<Taken>> ServerTable::look(const Claim& claim, Deadline deadline, std
 
 // ---- Giving back -------------------------------------------------------------------------------
 
+Task<Result<bool>> ServerTable::give_back(const Claim& claim, const Key& key, bool others_wait,
+                                          bool& repeated, Deadline deadline) {
+  const Dialect& sql = server_.dialect();
+  std::vector<SqlStatement> statements;
+  if (others_wait) {
+    statements.push_back({sql.hold, {key.key}});
+    statements.push_back({sql.hand_over,
+                          {key.key, to_value(claim.id), std::int64_t{Turn::kProvisionalTtl.count()},
+                           server_.process()}});
+  }
+  statements.push_back({sql.free, {key.key, to_value(claim.id)}});
+  const Result<Asked> asked = co_await ask(std::move(statements), deadline);
+  if (!asked) co_return asked.failure();
+  repeated = repeated || asked->repeated;
+  const std::vector<SqlRows>& results = asked->outcome.results;
+  if (results.back().affected == 1) co_return true;
+  if (!others_wait || results.at(1).empty()) co_return false;
+  const SqlRows& winner = results.at(1);
+  if (winner.number(0, 0) == server_.process() && server_.on_wake) {
+    const Given given{token_from(winner.number(0, 2)), Duration(winner.number(0, 3))};
+    server_.on_wake(claim_from(winner.bytes(0, 1)), given);
+  }
+  co_return true;
+}
+
 Task<Result<bool>> ServerTable::release(const Claim& claim, Deadline deadline) {
   const Key key = key_of(claim.name);
+  const bool can_hand_over = !server_.dialect().hand_over.empty();
+  const bool has_queued = queued_.erase(claim.id) > 0;
   bool repeated = false;
   if (claim.mode == Mode::exclusive) {
-    std::vector<SqlStatement> statements;
-    statements.push_back({server_.dialect().free, {key.key, to_value(claim.id)}});
-    const Result<Asked> asked = co_await ask(std::move(statements), deadline);
-    if (!asked) co_return asked.failure();
-    if (asked->outcome.results.at(0).affected == 1) co_return true;
-    repeated = asked->repeated;
+    if (!has_queued || !can_hand_over) {
+      const Result<bool> freed = co_await give_back(claim, key, false, repeated, deadline);
+      if (!freed || *freed) co_return freed;
+    }
+    if (can_hand_over) {
+      const Result<bool> handed = co_await give_back(claim, key, true, repeated, deadline);
+      if (!handed || *handed) co_return handed;
+    }
   }
   Turn::Ended ended = Turn::Ended::nothing;
   const auto decide = [&](Turn& turn) {
@@ -345,7 +416,7 @@ Task<Result<std::vector<LockInfo>>> ServerTable::describe(std::vector<Name> name
     const std::size_t end = std::min(begin + kPart, names.size());
     std::vector<ServerRows> rows;
     std::vector<SqlStatement> statements;
-    statements.push_back({sql.begin_reading, {}});
+    for (const std::string& text : sql.begin_reading) statements.push_back({text, {}});
     for (std::size_t i = begin; i < end; ++i) {
       rows.emplace_back(sql, key_of(names[i]).key, ClaimId(), server_.process());
       for (SqlStatement& question : rows.back().questions(false, kLongestLine)) {
@@ -359,7 +430,7 @@ Task<Result<std::vector<LockInfo>>> ServerTable::describe(std::vector<Name> name
                         asked.message());
     for (std::size_t i = begin; i < end; ++i) {
       ServerRows& each = rows[i - begin];
-      if (each.read(asked->outcome.results, 1 + 3 * (i - begin))) {
+      if (each.read(asked->outcome.results, sql.begin_reading.size() + 3 * (i - begin))) {
         all.push_back(Turn(each, each.row(), each.now()).describe(names[i]));
       } else {
         all.push_back(LockInfo{.name = names[i]});

@@ -11,6 +11,8 @@
 //               locked. What a client believes is counted from before it sent, on its own clock.
 #pragma once
 
+#include <unordered_set>
+
 #include "engines/table/table_server.h"
 
 namespace holdfast::internal::table {
@@ -61,6 +63,11 @@ class ServerTable {
   // False: nothing shall be changed.
   using Decide = std::function<bool(Turn&)>;
 
+  // The short ways; nothing if it takes a turn.
+  Task<Result<std::optional<Taken>>> enqueue(const Claim& claim, const Key& key, Deadline deadline,
+                                             std::stop_token stop);
+  Task<Result<bool>> give_back(const Claim& claim, const Key& key, bool others_wait, bool& repeated,
+                               Deadline deadline);
   Key key_of(const Name& name) const { return Key(prefix_ + name.bytes()); }
   // One request without a transaction of its own. Made anew after a deadlock, when the tables were
   // missing, and when the connection broke before the answer came: all of them can be repeated.
@@ -78,8 +85,14 @@ class ServerTable {
                                                std::stop_token stop);
   // After an error of a request that was not committed: nothing if it should be tried again.
   Task<std::optional<Failure>> recover(SqlError error, Deadline deadline);
-  void tell(Turn& turn, const ServerRows& rows, std::vector<SqlStatement>& statements,
-            std::vector<Wake>& wakes);
+  // What has to be sent to end the turn.
+  struct Ending {
+    std::vector<SqlStatement> statements;
+    std::size_t commit = 0;  // which of them it is
+    bool changes = false;
+    std::vector<Wake> at_home;  // to be told without the server
+  };
+  Ending ending_of(Turn& turn, const ServerRows& rows, bool agreed);
   Task<Result<std::vector<LockInfo>>> describe(std::vector<Name> names, Deadline deadline);
   void clean_in_time();
   Task<void> clean();
@@ -87,6 +100,8 @@ class ServerTable {
   Runtime& runtime_;
   TableServer& server_;
   std::string prefix_;
+  // Claims of ours that have queued, until they are released. Others are likely to queue behind.
+  std::unordered_set<ClaimId> queued_;
   std::optional<BootTime> clean_at_;
   TaskGroup background_;  // Last: its tasks end before what they use.
 };

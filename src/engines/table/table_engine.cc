@@ -23,6 +23,11 @@ TableEngine::TableEngine(Runtime& runtime, std::unique_ptr<TableServer> server,
   server_->on_deaf = [this] {
     for (const auto& [claim, waiter] : waiters_) waiter->told.set();
   };
+  server_->on_present = [this](const std::unordered_set<ClaimId>& present) {
+    for (const auto& [claim, waiter] : waiters_) {
+      if (!present.contains(claim)) on_wake(claim, std::nullopt);
+    }
+  };
 }
 
 // ---- Acquiring ---------------------------------------------------------------------------------
@@ -117,6 +122,7 @@ Task<Result<Grant>> TableEngine::wait_in_line(const Claim& claim, const Wait& wa
         waited_at = taken->sent_at;
         given_before = taken->standing.last_token;
       }
+      if (!in_line) server_->now_waiting();
       in_line = true;
       turn = false;
       last_answer = now;
@@ -131,6 +137,7 @@ Task<Result<Grant>> TableEngine::wait_in_line(const Claim& claim, const Wait& wa
     }
     const Woken woken = co_await self.told.wait(wait.deadline.sooner(look_at), wait.stop);
     self.told.reset();
+    turn = std::exchange(self.must_ask, false);
     if (self.given) {
       const Given given = *std::exchange(self.given, std::nullopt);
       if (given.token <= given_before) continue;  // The news is older than our place.
@@ -165,7 +172,11 @@ Task<Result<Grant>> TableEngine::leave(const Claim& claim, Failure why) {
 void TableEngine::on_wake(const ClaimId& claim, const std::optional<Given>& given) {
   const auto place = waiters_.find(claim);
   if (place == waiters_.end()) return;  // It has left; its release ends the grant.
-  if (given) place->second->given = given;
+  if (given) {
+    place->second->given = given;
+  } else {
+    place->second->must_ask = true;
+  }
   place->second->told.set();
 }
 

@@ -40,6 +40,7 @@ class TableEngine final : public Engine {
     ClaimId id;
     Event told;
     std::optional<Given> given;
+    bool must_ask = false;  // it is not in the queue any more
   };
 
   Deadline request_deadline(Deadline limit) const {

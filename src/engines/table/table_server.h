@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <unordered_set>
 
 #include "engines/table/connection_pool.h"
 #include "engines/table/dialect.h"
@@ -33,17 +34,20 @@ class TableServer {
   virtual Task<Result<void>> listen(Deadline deadline, std::stop_token stop) = 0;
   // As whom; 0 before the first listen(). Another one when the connection that listened was lost.
   virtual ProcessId process() const = 0;
-  // Adds what has to be sent inside the transaction to wake somebody.
-  virtual void wake(const Wake& wake, const ServerRows& rows,
-                    std::vector<SqlStatement>& statements) = 0;
-  // The transaction that had these is committed.
-  virtual void wake_after_commit(const std::vector<Wake>& wakes, const ServerRows& rows) = 0;
+  // What has to be sent to wake somebody in another process: `inside` the transaction, or right
+  // `after` it, in the same request. What is sent after it may fail.
+  virtual void wake(const Wake& wake, const ServerRows& rows, std::vector<SqlStatement>& inside,
+                    std::vector<SqlStatement>& after) = 0;
+  // A claim of this client stands in the queue since now.
+  virtual void now_waiting() {}
   virtual void close() = 0;
 
-  // Somebody was woken. Given nothing: it should look.
+  // Somebody was woken. Given nothing: it is not in the queue any more.
   std::function<void(const ClaimId&, std::optional<Given>)> on_wake;
   // Wake-ups may have been lost: all should look.
   std::function<void()> on_deaf;
+  // These stand in the queues; who does not any more should be told.
+  std::function<void(const std::unordered_set<ClaimId>&)> on_present;
 };
 
 }  // namespace holdfast::internal::table
