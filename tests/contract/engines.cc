@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include "mariadb_server.h"
 #include "memcached_server.h"
 #include "postgres_server.h"
 #include "redis_cluster.h"
@@ -66,6 +67,34 @@ class SharedPlace final : public Place {
   Servers& servers_;
   std::string prefix_;
 };
+
+// One server for the tests of this process. The names of its locks are the whole server's, so each
+// test has a prefix of its own.
+class MysqlPlace final : public Place {
+ public:
+  explicit MysqlPlace(const std::string& recipe) {
+    static int places = 0;
+    options_ = "recipe=" + recipe + "&prefix=place" + std::to_string(++places) + ":";
+  }
+  std::string url() const override {
+    static test::MariadbServer server;
+    return server.url(options_);
+  }
+
+ private:
+  std::string options_;
+};
+
+EngineUnderTest mysql_session(const std::string& recipe) {
+  return {.name = "mysql_" + recipe,
+          .start = [recipe] { return std::make_unique<MysqlPlace>(recipe); },
+          .shared_mode = false,
+          .permit_mode = false,
+          // It is, but only as soon as the server has looked.
+          .notices_death = false,
+          .outlives_process = false,
+          .sections_per_process = 250};
+}
 
 class MemcachedQuorumPlace final : public Place {
  public:
@@ -157,6 +186,12 @@ const std::vector<EngineUnderTest>& engines_under_test() {
        .notices_death = false,
        .short_ttl = std::chrono::seconds(2),
        .sections_per_process = 60},
+      mysql_session("named"),
+      mysql_session("row"),
+      {.name = "mysql_table",
+       .start = [] { return std::make_unique<MysqlPlace>("table"); },
+       .notices_death = false,
+       .sections_per_process = 250},
       {.name = "postgres_table",
        .start = [] { return std::make_unique<SharedPlace<test::PostgresServer>>(false); },
        .notices_death = false,

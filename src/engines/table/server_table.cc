@@ -308,7 +308,7 @@ Task<Result<bool>> ServerTable::release(const Claim& claim, Deadline deadline) {
   const bool has_queued = queued_.erase(claim.id) > 0;
   bool repeated = false;
   if (claim.mode == Mode::exclusive) {
-    if (!has_queued || !can_hand_over) {
+    if (!has_queued) {
       const Result<bool> freed = co_await give_back(claim, key, false, repeated, deadline);
       if (!freed || *freed) co_return freed;
     }
