@@ -3,6 +3,7 @@
 #include "engines/memcached/memcached_engine.h"
 #include "engines/memcached/memcached_quorum.h"
 #include "engines/mysql/mysql_engine.h"
+#include "engines/postgres/postgres_engine.h"
 #include "engines/redis/redis_engine.h"
 #include "engines/redlock/redlock_engine.h"
 #include "engines/sqlite/sqlite_engine.h"
@@ -37,6 +38,10 @@ const std::vector<EngineEntry>& built_in_engines() {
        "mysql://user@127.0.0.1/db",
        mysql_guarantees(),
        &open_mysql_engine},
+      {{"postgres", "postgresql"},
+       "postgres://user@127.0.0.1:5432/app",
+       postgres_table_guarantees(),
+       &open_postgres_engine},
   };
   return entries;
 }

@@ -34,9 +34,10 @@ Loaded load_library() {
 Result<const LibPq*> LibPq::load() {
   static const Loaded loaded = load_library();
   if (loaded.problem.empty()) return &loaded.functions;
-  return Failure(Code::misconfigured,
-                 "PostgreSQL needs libpq, version 14 or newer (on Debian: apt-get install libpq5): " +
-                     loaded.problem);
+  return Failure(
+      Code::misconfigured,
+      "PostgreSQL needs libpq, version 14 or newer (on Debian: apt-get install libpq5): " +
+          loaded.problem);
 }
 
 }  // namespace holdfast::internal

@@ -40,11 +40,10 @@ std::string one_line(std::string_view text) {
 
 // Whether a connection that was refused so will be refused again, until somebody mends it.
 bool for_people_to_mend(std::string_view message) {
-  for (const char* sign :
-       {"authentication failed", "no password supplied", "does not exist", "pg_hba.conf",
-        "certificate", "permission denied for database", "is not permitted to log in",
-        "server does not support SSL", "root.crt", "SSL error", "could not load",
-        "no PostgreSQL user name"}) {
+  for (const char* sign : {"authentication failed", "no password supplied", "does not exist",
+                           "pg_hba.conf", "certificate", "permission denied for database",
+                           "is not permitted to log in", "server does not support SSL", "root.crt",
+                           "SSL error", "could not load", "no PostgreSQL user name"}) {
     if (message.find(sign) != std::string_view::npos) return true;
   }
   return false;
@@ -134,7 +133,10 @@ Task<Result<void>> PostgresConnection::establish(Deadline deadline, std::stop_to
       moved.reset();
       const bool reading = wanted == PGRES_POLLING_READING;
       SocketWatch step(
-          runtime_, library_.PQsocket(session_), [&] { if (reading) moved.set(); },
+          runtime_, library_.PQsocket(session_),
+          [&] {
+            if (reading) moved.set();
+          },
           [&] { moved.set(); });
       if (!reading) step.await_writable();
       const Woken woken = co_await moved.wait(deadline, stop);
@@ -148,7 +150,7 @@ Task<Result<void>> PostgresConnection::establish(Deadline deadline, std::stop_to
   server_version_ = library_.PQserverVersion(session_);
   backend_pid_ = library_.PQbackendPID(session_);
   // Warnings would go to the program's own stderr.
-  library_.PQsetNoticeReceiver(session_, [](void*, const PGresult*) {}, nullptr);
+  library_.PQsetNoticeReceiver(session_, &PostgresConnection::on_notice, this);
   if (library_.PQsetnonblocking(session_, 1) != 0 || library_.PQenterPipelineMode(session_) != 1) {
     co_return failed();
   }
@@ -161,13 +163,15 @@ void PostgresConnection::close() { end("it was closed"); }
 
 void PostgresConnection::end(std::string why) {
   if (!session_) return;
-  why_lost_ = std::move(why);
-  watch_.reset();
+  why_lost_ = last_words_.empty() ? std::move(why) : last_words_;
   PGconn* session = std::exchange(session_, nullptr);
   if (fork_.forked()) {
-    // PQfinish would say good-bye on the socket that the parent still uses.
+    // PQfinish would say good-bye on the socket that the parent still uses, and the watch would end
+    // the parent's.
+    static_cast<void>(watch_.release());
     ::close(library_.PQsocket(session));
   } else {
+    watch_.reset();
     library_.PQfinish(session);
   }
   lost_.set();
@@ -187,7 +191,8 @@ Task<SqlOutcome> PostgresConnection::run(std::vector<SqlStatement> statements, D
   Exchange exchange(runtime_);
   exchange.outcome.sent_at = runtime_.now();
   if (!session_) {
-    exchange.outcome.error = SqlError{.message = "the connection is gone: " + why_lost_, .lost = true};
+    exchange.outcome.error =
+        SqlError{.message = "the connection is gone: " + why_lost_, .lost = true};
     co_return std::move(exchange.outcome);
   }
   // Also when this coroutine is destroyed half-way: its answer must reach nobody else.
@@ -320,6 +325,15 @@ void PostgresConnection::take_result(PGresult* result) {
   } else if (preparing.empty()) {
     exchange.outcome.results.push_back(rows_of(result));
   }
+}
+
+void PostgresConnection::on_notice(void* self, const PGresult* notice) {
+  auto& connection = *static_cast<PostgresConnection*>(self);
+  const LibPq& library = connection.library_;
+  // Why a server ends an idle connection comes as one of these.
+  const char* severity = library.PQresultErrorField(notice, PG_DIAG_SEVERITY_NONLOCALIZED);
+  if (!severity || std::string_view(severity) != "FATAL") return;
+  connection.last_words_ = connection.error_of(notice).message;
 }
 
 void PostgresConnection::take_notifications() {

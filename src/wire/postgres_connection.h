@@ -85,6 +85,7 @@ class PostgresConnection final : public SqlConnection {
   bool take_results();
   void take_result(PGresult* result);
   void take_notifications();
+  static void on_notice(void* self, const PGresult* notice);
   SqlRows rows_of(const PGresult* result) const;
   SqlError error_of(const PGresult* result) const;
   void end(std::string why);
@@ -96,6 +97,7 @@ class PostgresConnection final : public SqlConnection {
   ForkWatch fork_;
   Event lost_;
   std::string why_lost_;
+  std::string last_words_;  // of the server, when it ends the session
   int server_version_ = 0;
   int backend_pid_ = 0;
   Exchange* exchange_ = nullptr;

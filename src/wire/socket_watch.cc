@@ -8,7 +8,8 @@ namespace holdfast::internal {
 
 // Shared with the completion handlers, which can come after the watch was destroyed.
 struct SocketWatch::State {
-  State(RealRuntime& the_runtime, int socket) : runtime(the_runtime), stream(*the_runtime.io(), socket) {}
+  State(RealRuntime& the_runtime, int socket)
+      : runtime(the_runtime), stream(*the_runtime.io(), socket) {}
 
   RealRuntime& runtime;
   asio::posix::stream_descriptor stream;
@@ -49,14 +50,14 @@ void SocketWatch::wait_readable(const std::shared_ptr<State>& state) {
 void SocketWatch::await_writable() {
   if (state_->awaits_writable) return;
   state_->awaits_writable = true;
-  state_->stream.async_wait(
-      asio::posix::stream_descriptor::wait_write, [state = state_](std::error_code error) {
-        const RealRuntime::Inside inside(state->runtime);
-        state->awaits_writable = false;
-        if (error || state->ended) return;
-        const std::function<void()> callback = state->on_writable;
-        callback();
-      });
+  state_->stream.async_wait(asio::posix::stream_descriptor::wait_write,
+                            [state = state_](std::error_code error) {
+                              const RealRuntime::Inside inside(state->runtime);
+                              state->awaits_writable = false;
+                              if (error || state->ended) return;
+                              const std::function<void()> callback = state->on_writable;
+                              callback();
+                            });
 }
 
 }  // namespace holdfast::internal

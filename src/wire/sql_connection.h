@@ -50,7 +50,7 @@ struct SqlError {
   std::string state;  // SQLSTATE, five characters; empty if it is not the server that speaks
   int number = 0;     // MySQL's own number of the error
   std::string message;
-  bool lost = false;       // the connection is gone, and with it what its session held
+  bool lost = false;          // the connection is gone, and with it what its session held
   bool may_have_run = false;  // it left, and no answer came
   bool cancelled = false;     // by the caller's stop_token
 };

@@ -4,6 +4,7 @@
 
 #include "mariadb_server.h"
 #include "memcached_server.h"
+#include "postgres_server.h"
 #include "redis_cluster.h"
 #include "redis_masters.h"
 #include "redis_replication.h"
@@ -187,6 +188,14 @@ const std::vector<EngineUnderTest>& engines_under_test() {
        .sections_per_process = 60},
       mysql_session("named"),
       mysql_session("row"),
+      {.name = "mysql_table",
+       .start = [] { return std::make_unique<MysqlPlace>("table"); },
+       .notices_death = false,
+       .sections_per_process = 250},
+      {.name = "postgres_table",
+       .start = [] { return std::make_unique<SharedPlace<test::PostgresServer>>(false); },
+       .notices_death = false,
+       .sections_per_process = 400},
   };
   return engines;
 }

@@ -130,9 +130,7 @@ TEST_F(PostgresConnectionTest, NotificationsAreHeardWhileIdleAndWhileBusy) {
   });
   ASSERT_TRUE(run(*connection, "LISTEN news").ok());
   server().query("NOTIFY news, 'idle'");
-  const auto body = [&]() -> Task<void> {
-    static_cast<void>(co_await came.wait(soon()));
-  };
+  const auto body = [&]() -> Task<void> { static_cast<void>(co_await came.wait(soon())); };
   runtime.block_on(body());
   ASSERT_TRUE(run(*connection, "NOTIFY news, 'own'").ok());
   EXPECT_THAT(heard, testing::ElementsAre("news=idle", "news=own"));
@@ -157,8 +155,7 @@ TEST_F(PostgresConnectionTest, ACallCanBeCancelled) {
     std::this_thread::sleep_for(50ms);
     stop.request_stop();
   });
-  const SqlOutcome outcome =
-      run(*connection, {{"SELECT pg_sleep(20)", {}}}, 20s, stop.get_token());
+  const SqlOutcome outcome = run(*connection, {{"SELECT pg_sleep(20)", {}}}, 20s, stop.get_token());
   canceller.join();
   ASSERT_FALSE(outcome.ok());
   EXPECT_TRUE(outcome.error->cancelled);

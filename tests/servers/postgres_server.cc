@@ -22,8 +22,12 @@ namespace fs = std::filesystem;
 // user, so it is asked again.
 std::vector<std::string> as_user_of_postgres() {
   if (geteuid() != 0) return {};
-  return {find_program("setpriv", "util-linux"), "--pdeathsig", "KILL", "--reuid=postgres",
-          "--regid=postgres", "--init-groups"};
+  return {find_program("setpriv", "util-linux"),
+          "--pdeathsig",
+          "KILL",
+          "--reuid=postgres",
+          "--regid=postgres",
+          "--init-groups"};
 }
 
 void give_to_postgres(const fs::path& path) {
@@ -214,8 +218,8 @@ void PostgresServer::resume() {
 }
 
 std::string PostgresServer::query(const std::string& statements) const {
-  const std::string where = "host=" + directory_.path().string() + " port=" +
-                            std::to_string(port_) + " user=postgres dbname=postgres";
+  const std::string where = "host=" + directory_.path().string() +
+                            " port=" + std::to_string(port_) + " user=postgres dbname=postgres";
   const std::unique_ptr<PGconn, void (*)(PGconn*)> session(PQconnectdb(where.c_str()), &PQfinish);
   if (PQstatus(session.get()) != CONNECTION_OK) {
     throw std::runtime_error(PQerrorMessage(session.get()));

@@ -16,10 +16,11 @@
 namespace holdfast::test {
 
 struct PostgresOptions {
-  bool tls = false;                    // with Certificates::shared(); plain is refused then
-  std::string password;                // of the superuser; empty: none is asked for
-  std::vector<std::string> arguments;  // of postgres ("-c", "max_connections=10"); they win over ours
-  bool movable_clock = false;          // see clock()
+  bool tls = false;      // with Certificates::shared(); plain is refused then
+  std::string password;  // of the superuser; empty: none is asked for
+  std::vector<std::string>
+      arguments;               // of postgres ("-c", "max_connections=10"); they win over ours
+  bool movable_clock = false;  // see clock()
 };
 
 class PostgresServer {

@@ -1,12 +1,30 @@
 #include "engines/mysql/mysql_engine.h"
 
+#include "engines/mysql/mysql_table.h"
 #include "engines/mysql/session_recipe.h"
 #include "engines/mysql/settings.h"
 #include "engines/session/session_engine.h"
+#include "engines/table/table_engine.h"
 
 namespace holdfast::internal {
 
-Guarantees mysql_guarantees() { return mysql::named_guarantees(); }
+Guarantees mysql_guarantees() { return mysql_table_guarantees(); }
+
+Guarantees mysql_table_guarantees() {
+  return Guarantees{
+      .engine = "mysql",
+      .recipe = "table",
+      .exclusion = Exclusion::bounded_by_clocks,
+      .token = TokenStrength::durable_one_node,
+      .wake_up = WakeUp::push,
+      .fairness = Fairness::fifo,
+      .shared_mode = true,
+      .permit_mode = true,
+      .min_ttl = std::chrono::milliseconds(50),
+      .notes =
+          "Leases are rows and outlive connections and restarts. A lock is lost if the server's "
+          "clock is set ahead, or if a failover forgets the newest commits."};
+}
 
 Result<std::unique_ptr<Engine>> open_mysql_engine(const Url& url, Runtime& runtime,
                                                   const ClientOptions& options) {
@@ -24,7 +42,10 @@ Result<std::unique_ptr<Engine>> open_mysql_engine(const Url& url, Runtime& runti
                                           limits);
     case mysql::RecipeName::table: break;
   }
-  return Failure(Code::unsupported, "the recipe 'table' is not there yet for MySQL");
+  auto server = std::make_unique<mysql::MysqlTable>(runtime, *settings);
+  return std::unique_ptr<Engine>(std::make_unique<table::TableEngine>(
+      runtime, std::move(server), mysql_table_guarantees(), settings->prefix,
+      settings->request_timeout));
 }
 
 }  // namespace holdfast::internal

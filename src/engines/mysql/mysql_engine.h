@@ -10,6 +10,7 @@
 namespace holdfast::internal {
 
 Guarantees mysql_guarantees();
+Guarantees mysql_table_guarantees();
 
 Result<std::unique_ptr<Engine>> open_mysql_engine(const Url& url, Runtime& runtime,
                                                   const ClientOptions& options);
