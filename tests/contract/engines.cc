@@ -96,6 +96,33 @@ EngineUnderTest mysql_session(const std::string& recipe) {
           .sections_per_process = 250};
 }
 
+// As many connections as the tests with many locks need.
+class PostgresSessionPlace final : public Place {
+ public:
+  explicit PostgresSessionPlace(const std::string& recipe) {
+    static int places = 0;
+    options_ = "?recipe=" + recipe + "&prefix=place" + std::to_string(++places) + ":";
+  }
+  std::string url() const override {
+    static test::PostgresServer server(
+        test::PostgresOptions{.arguments = {"-c", "max_connections=700"}});
+    return server.url() + options_;
+  }
+
+ private:
+  std::string options_;
+};
+
+EngineUnderTest postgres_session(const std::string& recipe, bool shared_mode) {
+  return {.name = "postgres_" + recipe,
+          .start = [recipe] { return std::make_unique<PostgresSessionPlace>(recipe); },
+          .shared_mode = shared_mode,
+          .permit_mode = false,
+          .notices_death = false,
+          .outlives_process = false,
+          .sections_per_process = 250};
+}
+
 class MemcachedQuorumPlace final : public Place {
  public:
   std::string url() const override {
@@ -188,6 +215,8 @@ const std::vector<EngineUnderTest>& engines_under_test() {
        .sections_per_process = 60},
       mysql_session("named"),
       mysql_session("row"),
+      postgres_session("advisory", true),
+      postgres_session("row", false),
       {.name = "mysql_table",
        .start = [] { return std::make_unique<MysqlPlace>("table"); },
        .notices_death = false,

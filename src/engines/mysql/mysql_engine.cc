@@ -43,9 +43,9 @@ Result<std::unique_ptr<Engine>> open_mysql_engine(const Url& url, Runtime& runti
     case mysql::RecipeName::table: break;
   }
   auto server = std::make_unique<mysql::MysqlTable>(runtime, *settings);
-  return std::unique_ptr<Engine>(std::make_unique<table::TableEngine>(
-      runtime, std::move(server), mysql_table_guarantees(), settings->prefix,
-      settings->request_timeout));
+  return std::unique_ptr<Engine>(
+      std::make_unique<table::TableEngine>(runtime, std::move(server), mysql_table_guarantees(),
+                                           settings->prefix, settings->request_timeout));
 }
 
 }  // namespace holdfast::internal

@@ -1,6 +1,8 @@
 #include "engines/postgres/postgres_engine.h"
 
 #include "engines/postgres/postgres_table.h"
+#include "engines/postgres/session_recipe.h"
+#include "engines/session/session_engine.h"
 #include "engines/table/table_engine.h"
 
 namespace holdfast::internal {
@@ -25,8 +27,24 @@ Result<std::unique_ptr<Engine>> open_postgres_engine(const Url& url, Runtime& ru
                                                      const ClientOptions& options) {
   Result<postgres::Settings> settings = postgres::settings_from(url, options);
   if (!settings) return settings.failure();
-  if (settings->recipe != "table") {
-    return Failure(Code::unsupported, "the recipe '" + settings->recipe + "' is not in this build");
+  if (settings->recipe == "advisory" || settings->recipe == "row") {
+    // Each lock has a connection: the few that a table needs are no limit for them.
+    constexpr std::size_t kMost = 100'000;
+    constexpr std::size_t kIdle = 16;
+    const session::Limits limits{
+        .request_timeout = settings->request_timeout,
+        .connections = settings->connections_given ? settings->connections : kMost,
+        .idle_connections = kIdle};
+    return session::make_session_engine(runtime,
+                                        settings->recipe == "row"
+                                            ? postgres::make_row_recipe(runtime, *settings)
+                                            : postgres::make_advisory_recipe(runtime, *settings),
+                                        limits);
+  }
+  if (settings->recipe == "version") {
+    return Failure(Code::invalid_argument,
+                   "the recipe 'version' holds no lock: it is an API of its own, see "
+                   "holdfast/versioned.h");
   }
   const std::string prefix = settings->prefix;
   const Duration request_timeout = settings->request_timeout;

@@ -53,9 +53,10 @@ class RowRecipe final : public SessionRecipe {
 
   session::Batch prepare(const session::Key& key) const override {
     session::Batch batch(1);
-    batch[0] = {"INSERT INTO holdfast_row (lock_key, name) VALUES ($1::bytea, $2::bytea)"
-                " ON CONFLICT (lock_key) DO NOTHING",
-                {key.hash, key.name}};
+    batch[0] = {
+        "INSERT INTO holdfast_row (lock_key, name) VALUES ($1::bytea, $2::bytea)"
+        " ON CONFLICT (lock_key) DO NOTHING",
+        {key.hash, key.name}};
     return batch;
   }
 

@@ -103,15 +103,14 @@ Task<Result<session::Opened>> SessionRecipe::connect(Deadline deadline) {
   if (!made) co_return failed(made.code(), made.message());
   PostgresConnection& connection = **made;
   const std::uint64_t unique = runtime_.random();
-  const std::string peer =
-      settings_.login.application.substr(0, kMostApplication) + " " +
-      to_hex({reinterpret_cast<const std::uint8_t*>(&unique), sizeof unique});
+  const std::string peer = settings_.login.application.substr(0, kMostApplication) + " " +
+                           to_hex({reinterpret_cast<const std::uint8_t*>(&unique), sizeof unique});
   Batch batch(2);
   batch[0] = {kPrepareSession, {peer}};
   batch[1].text = "SELECT pg_backend_pid()";
   if (!settings_.schema.empty()) {
-    batch.push_back({"SELECT set_config('search_path', $1::text, false)",
-                     {quoted(settings_.schema)}});
+    batch.push_back(
+        {"SELECT set_config('search_path', $1::text, false)", {quoted(settings_.schema)}});
   }
   const SqlOutcome outcome = co_await connection.run(std::move(batch), limit);
   if (!outcome.ok()) {
@@ -147,8 +146,7 @@ Failure SessionRecipe::failure_of(const SqlError& error) const {
                   error.message + "; docs/engines/postgres.md names the rights that it needs");
   }
   if (state == "25006") {
-    return failed(Code::unreachable,
-                  error.message + "; it can only be read: is it a standby?");
+    return failed(Code::unreachable, error.message + "; it can only be read: is it a standby?");
   }
   const std::string_view kind = state.substr(0, 2);
   const bool passing = kind == "08" || kind == "53" || kind == "57" || kind == "58" ||
@@ -157,8 +155,7 @@ Failure SessionRecipe::failure_of(const SqlError& error) const {
 }
 
 Batch SessionRecipe::expire_after(Duration idle) const {
-  const std::string ms =
-      std::to_string(std::chrono::ceil<std::chrono::milliseconds>(idle).count());
+  const std::string ms = std::to_string(std::chrono::ceil<std::chrono::milliseconds>(idle).count());
   Batch batch(1);
   batch[0] = {
       "SELECT set_config('idle_session_timeout', $1::text, false),"
@@ -169,25 +166,28 @@ Batch SessionRecipe::expire_after(Duration idle) const {
 
 Batch SessionRecipe::interrupt(const session::Opened& session) const {
   Batch batch(1);
-  batch[0] = {"SELECT pg_cancel_backend(pid) FROM pg_stat_activity"
-              " WHERE pid = $1::integer AND application_name = $2::text",
-              {static_cast<std::int64_t>(session.number), session.peer}};
+  batch[0] = {
+      "SELECT pg_cancel_backend(pid) FROM pg_stat_activity"
+      " WHERE pid = $1::integer AND application_name = $2::text",
+      {static_cast<std::int64_t>(session.number), session.peer}};
   return batch;
 }
 
 Batch SessionRecipe::end_session(std::uint64_t number, const std::string& peer) const {
   Batch batch(1);
-  batch[0] = {"SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-              " WHERE pid = $1::integer AND application_name = $2::text",
-              {static_cast<std::int64_t>(number), peer}};
+  batch[0] = {
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+      " WHERE pid = $1::integer AND application_name = $2::text",
+      {static_cast<std::int64_t>(number), peer}};
   return batch;
 }
 
 Batch SessionRecipe::find_session(std::uint64_t number, const std::string& peer) const {
   Batch batch(1);
-  batch[0] = {"SELECT 1 FROM pg_stat_activity"
-              " WHERE pid = $1::integer AND application_name = $2::text",
-              {static_cast<std::int64_t>(number), peer}};
+  batch[0] = {
+      "SELECT 1 FROM pg_stat_activity"
+      " WHERE pid = $1::integer AND application_name = $2::text",
+      {static_cast<std::int64_t>(number), peer}};
   return batch;
 }
 
@@ -199,9 +199,10 @@ SqlStatement SessionRecipe::sign(const Claim& claim) {
 
 Batch SessionRecipe::confirm(const Key&, const Claim& claim) const {
   Batch batch(1);
-  batch[0] = {"SELECT CASE WHEN current_setting('holdfast.claim', true) = $1::text THEN 1 ELSE 0 "
-              "END, NULL",
-              {claim.id.hex()}};
+  batch[0] = {
+      "SELECT CASE WHEN current_setting('holdfast.claim', true) = $1::text THEN 1 ELSE 0 "
+      "END, NULL",
+      {claim.id.hex()}};
   return batch;
 }
 
@@ -222,8 +223,7 @@ void SessionRecipe::announce(const Key& key, const Claim& claim, Batch& batch) {
        " $4::bytea, clock_timestamp(), $5::bigint ON CONFLICT (claim) DO NOTHING",
        {bytes_of(claim.id), key.hash, std::int64_t{claim.mode == Mode::shared ? 1 : 0},
         claim.label.substr(0, kMostLabel),
-        std::int64_t{
-            std::chrono::duration_cast<std::chrono::microseconds>(claim.ttl).count()}}});
+        std::int64_t{std::chrono::duration_cast<std::chrono::microseconds>(claim.ttl).count()}}});
   batch.push_back({"COMMIT", {}});
 }
 
@@ -304,9 +304,9 @@ std::optional<Failure> SessionRecipe::no_tables() const {
 Batch SessionRecipe::look(const Key& key) const {
   Batch batch(2);
   batch[0] = {"SELECT token FROM holdfast_token WHERE lock_key = $1::bytea", {key.hash}};
-  batch[1] = {std::string("SELECT ") + kSessionColumns +
-                  "WHERE s.lock_key = $1::bytea ORDER BY s.seq",
-              {key.hash}};
+  batch[1] = {
+      std::string("SELECT ") + kSessionColumns + "WHERE s.lock_key = $1::bytea ORDER BY s.seq",
+      {key.hash}};
   return batch;
 }
 
@@ -322,11 +322,12 @@ LockInfo SessionRecipe::seen(const Name& name, const SqlOutcome& outcome) const 
 Batch SessionRecipe::look_at_all(const std::string& prefix) const {
   Batch batch(2);
   batch[0] = {std::string("SELECT ") + kSessionColumns + "ORDER BY s.seq", {}};
-  batch[1] = {"SELECT t.lock_key, t.name, t.token FROM holdfast_token t"
-              " WHERE t.lock_key IN (SELECT lock_key FROM holdfast_session)"
-              " AND substring(t.name FROM 1 FOR $1::integer) = $2::bytea",
-              {static_cast<std::int64_t>(settings_.prefix.size() + prefix.size()),
-               settings_.prefix + prefix}};
+  batch[1] = {
+      "SELECT t.lock_key, t.name, t.token FROM holdfast_token t"
+      " WHERE t.lock_key IN (SELECT lock_key FROM holdfast_session)"
+      " AND substring(t.name FROM 1 FOR $1::integer) = $2::bytea",
+      {static_cast<std::int64_t>(settings_.prefix.size() + prefix.size()),
+       settings_.prefix + prefix}};
   return batch;
 }
 
@@ -367,10 +368,11 @@ Batch SessionRecipe::evict(const Key& key, Token token) const {
 
 Batch SessionRecipe::still_held_by(const Key& key, std::uint64_t session) const {
   Batch batch(1);
-  batch[0] = {"SELECT 1 FROM holdfast_session s JOIN pg_stat_activity a"
-              " ON a.application_name = s.session"
-              " WHERE s.lock_key = $1::bytea AND a.pid = $2::integer AND NOT s.waiting",
-              {key.hash, static_cast<std::int64_t>(session)}};
+  batch[0] = {
+      "SELECT 1 FROM holdfast_session s JOIN pg_stat_activity a"
+      " ON a.application_name = s.session"
+      " WHERE s.lock_key = $1::bytea AND a.pid = $2::integer AND NOT s.waiting",
+      {key.hash, static_cast<std::int64_t>(session)}};
   return batch;
 }
 

@@ -98,6 +98,7 @@ class Query {
     const auto count = number_in(value, 1, 1000);
     if (!count) return "connections is a number from 1 to 1000, not '" + value + "'";
     settings_.connections = static_cast<std::size_t>(*count);
+    settings_.connections_given = true;
     return std::nullopt;
   }
 

@@ -16,6 +16,7 @@ struct Settings {
   std::string schema;         // where the tables are; empty: where the login looks first
   bool create_schema = true;  // make the tables if they are missing
   std::size_t connections = 4;
+  bool connections_given = false;  // by the URL
   Duration connect_timeout{};
   Duration request_timeout{};
 };
