@@ -154,9 +154,9 @@ Result<Versioned::Written> Versioned::insert(std::string_view key,
   return run_blocking(impl_->runtime, impl_->change(std::move(statement), 1));
 }
 
-Result<Versioned::Row> Versioned::update(
-    std::string_view key, const std::function<void(std::vector<Value>&)>& change,
-    const RetryOptions& retry) {
+Result<Versioned::Row> Versioned::update(std::string_view key,
+                                         const std::function<void(std::vector<Value>&)>& change,
+                                         const RetryOptions& retry) {
   if (!impl_) return Failure(Code::closed, "this object was moved from");
   return run_blocking(impl_->runtime, impl_->update(std::string(key), change, retry));
 }

@@ -68,9 +68,8 @@ class PlainStore : public VersionedStore {
       places += ", " + text_;
       statement.values.push_back(value_of(values[i]));
     }
-    statement.text += ") SELECT " + text_ + ", 1" + places +
-                      " WHERE NOT EXISTS (SELECT 1 FROM " + table_ + " WHERE " + key_ + " = " +
-                      text_ + ")";
+    statement.text += ") SELECT " + text_ + ", 1" + places + " WHERE NOT EXISTS (SELECT 1 FROM " +
+                      table_ + " WHERE " + key_ + " = " + text_ + ")";
     statement.values.emplace_back(key);
     return statement;
   }
@@ -242,8 +241,7 @@ class PostgresStore final : public VersionedStore {
   }
   SqlStatement write(const std::string& key, std::uint64_t version,
                      const std::vector<Value>& values) const override {
-    std::string text =
-        "UPDATE " + table_ + " AS t SET " + version_ + " = t." + version_ + " + 1";
+    std::string text = "UPDATE " + table_ + " AS t SET " + version_ + " = t." + version_ + " + 1";
     for (const std::string& column : names_.columns) {
       text += ", " + quoted(column, '"') + " = r." + quoted(column, '"');
     }
@@ -325,8 +323,10 @@ Result<std::unique_ptr<VersionedStore>> open_versioned_store(const Url& url,
     if (!settings) return settings.failure();
     return Store(std::make_unique<PostgresStore>(runtime, table, std::move(settings).value()));
   }
-  return Failure(Code::invalid_argument, "versioned rows are in mysql://, postgres:// or sqlite://, "
-                                         "not in '" + url.scheme + ":'");
+  return Failure(Code::invalid_argument,
+                 "versioned rows are in mysql://, postgres:// or sqlite://, "
+                 "not in '" +
+                     url.scheme + ":'");
 }
 
 }  // namespace holdfast::internal

@@ -73,8 +73,7 @@ class VersionedTest : public testing::TestWithParam<std::string> {
   }
   std::unique_ptr<Place> place;
 };
-INSTANTIATE_TEST_SUITE_P(Databases, VersionedTest,
-                         testing::Values("mysql", "postgres", "sqlite"),
+INSTANTIATE_TEST_SUITE_P(Databases, VersionedTest, testing::Values("mysql", "postgres", "sqlite"),
                          [](const auto& name) { return name.param; });
 
 TEST_P(VersionedTest, WhatIsWrittenIsReadWithAHigherVersion) {
@@ -121,12 +120,11 @@ TEST_P(VersionedTest, NoUpdateOfManyIsLost) {
     threads.emplace_back([this] {
       Versioned rows = open();
       for (int round = 0; round < kRounds; ++round) {
-        const auto done = rows.update(
-            "sum",
-            [](std::vector<Versioned::Value>& values) {
-              values[0] = std::to_string(std::stol(*values[0]) + 1);
-            },
-            {.attempts = 10'000});
+        const auto done = rows.update("sum",
+                                      [](std::vector<Versioned::Value>& values) {
+                                        values[0] = std::to_string(std::stol(*values[0]) + 1);
+                                      },
+                                      {.attempts = 10'000});
         ASSERT_TRUE(done) << done.message();
       }
     });

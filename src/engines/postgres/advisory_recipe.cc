@@ -33,7 +33,7 @@ class AdvisoryRecipe final : public SessionRecipe {
                     drawing_sql(" FROM got WHERE ok", "current_setting('application_name')") +
                     " SELECT CASE WHEN ok THEN 1 ELSE 0 END, (SELECT token FROM drawn) FROM got";
     batch[1].values = drawing_values(key, claim);
-    batch[1].values.push_back(number_of(key));
+    batch[1].values.emplace_back(number_of(key));
     return batch;
   }
 

@@ -259,7 +259,7 @@ Batch SessionRecipe::draw(const Key& key, const Claim& claim, std::uint64_t sess
       drawing_sql("", "(SELECT application_name FROM pg_stat_activity WHERE pid = $7::integer)") +
       " SELECT 1, token FROM drawn";
   batch[0].values = drawing_values(key, claim);
-  batch[0].values.push_back(static_cast<std::int64_t>(session));
+  batch[0].values.emplace_back(static_cast<std::int64_t>(session));
   return batch;
 }
 

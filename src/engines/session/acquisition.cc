@@ -53,7 +53,12 @@ Task<Result<void>> Acquisition::open() {
   constexpr Duration kPause = std::chrono::milliseconds(50);
   const BootTime begun = runtime_.now();
   for (;;) {
-    Result<std::shared_ptr<Session>> session = co_await sessions_.take(quick());
+    // Who waits in any case can wait for a connection as well.
+    const Deadline limit =
+        wait_.queue
+            ? (wait_.deadline.is_never() ? wait_.deadline : quick().later(wait_.deadline.moment()))
+            : quick();
+    Result<std::shared_ptr<Session>> session = co_await sessions_.take(limit, wait_.stop);
     if (session) {
       held_.session = std::move(session).value();
       break;

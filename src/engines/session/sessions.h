@@ -4,7 +4,9 @@
 #pragma once
 
 #include <deque>
+#include <list>
 #include <memory>
+#include <stop_token>
 
 #include "engines/session/session.h"
 
@@ -17,8 +19,9 @@ class Sessions {
       : runtime_(runtime), recipe_(recipe), most_(most), most_idle_(idle), background_(runtime) {}
   ~Sessions() { background_.abandon(); }
 
-  // One that is idle, or a new one.
-  Task<Result<std::shared_ptr<Session>>> take(Deadline deadline);
+  // One that is idle, or a new one. Not too many are opened at the same time: a server that is
+  // overrun drops them, so who comes waits for the others, at most until the deadline.
+  Task<Result<std::shared_ptr<Session>>> take(Deadline deadline, std::stop_token stop = {});
   // REQUIRES: nothing is held or under way in it. (One that is busy or lost is ended.)
   void give_back(std::shared_ptr<Session> session);
   // It will not come back.
@@ -32,8 +35,10 @@ class Sessions {
     BootTime until;
   };
 
+  std::shared_ptr<Session> take_idle();
   Task<void> close_unused();
   void drop_unusable();
+  void call_next();
 
   Runtime& runtime_;
   Recipe& recipe_;
@@ -41,6 +46,8 @@ class Sessions {
   std::size_t most_idle_;
   std::size_t in_use_ = 0;
   std::deque<Idle> idle_;  // the last used is last
+  std::size_t opening_ = 0;
+  std::list<Event*> line_;  // those who wait to open one
   bool closing_unused_ = false;
   bool closed_ = false;
   TaskGroup background_;  // Last: its tasks end before what they use.
