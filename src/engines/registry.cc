@@ -3,6 +3,8 @@
 #include "engines/etcd/etcd_engine.h"
 #include "engines/memcached/memcached_engine.h"
 #include "engines/memcached/memcached_quorum.h"
+#include "engines/mysql/mysql_engine.h"
+#include "engines/postgres/postgres_engine.h"
 #include "engines/redis/redis_engine.h"
 #include "engines/redlock/redlock_engine.h"
 #include "engines/sqlite/sqlite_engine.h"
@@ -39,6 +41,11 @@ const std::vector<EngineEntry>& built_in_engines() {
        "zookeeper://h1,h2,h3/locks",
        zookeeper_guarantees(),
        &open_zookeeper_engine},
+      {{"mysql", "mariadb"}, "mysql://user@127.0.0.1/db", mysql_guarantees(), &open_mysql_engine},
+      {{"postgres", "postgresql"},
+       "postgres://user@127.0.0.1:5432/app",
+       postgres_table_guarantees(),
+       &open_postgres_engine},
   };
   return entries;
 }

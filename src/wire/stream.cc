@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/real_runtime.h"
+#include "wire/resolve.h"
 
 namespace holdfast::internal {
 
@@ -17,9 +18,8 @@ namespace {
 using Protocol = asio::generic::stream_protocol;
 using Address = Protocol::endpoint;
 
-// The addresses behind a name; asks the resolver only if it is not a number already.
-Task<Result<std::vector<Address>>> resolve(RealRuntime& runtime, const Endpoint& endpoint,
-                                           Deadline deadline) {
+Task<Result<std::vector<Address>>> addresses_of(Runtime& runtime, const Endpoint& endpoint,
+                                                Deadline deadline) {
   std::vector<Address> addresses;
   if (!endpoint.unix_path.empty()) {
     // sockaddr_un has room for 107 bytes.
@@ -29,39 +29,13 @@ Task<Result<std::vector<Address>>> resolve(RealRuntime& runtime, const Endpoint&
     addresses.emplace_back(asio::local::stream_protocol::endpoint(endpoint.unix_path));
     co_return addresses;
   }
-  std::error_code error;
-  const asio::ip::address number = asio::ip::make_address(endpoint.host, error);
-  if (!error) {
-    addresses.emplace_back(asio::ip::tcp::endpoint(number, endpoint.port));
-    co_return addresses;
+  const Result<std::vector<std::string>> numbers =
+      co_await resolve(runtime, endpoint.host, deadline);
+  if (!numbers) co_return numbers.failure();
+  for (const std::string& number : *numbers) {
+    addresses.emplace_back(asio::ip::tcp::endpoint(asio::ip::make_address(number), endpoint.port));
   }
-  // Shared with the handler, which can come after we gave up.
-  struct Answer {
-    explicit Answer(RealRuntime& runtime) : resolver(*runtime.io()), done(runtime) {}
-    asio::ip::tcp::resolver resolver;
-    Event done;
-    std::error_code error;
-    std::vector<Address> addresses;
-  };
-  auto answer = std::make_shared<Answer>(runtime);
-  runtime.add_watch();
-  answer->resolver.async_resolve(endpoint.host, std::to_string(endpoint.port),
-                                 [answer, &runtime](std::error_code failed, const auto& results) {
-                                   const RealRuntime::Inside inside(runtime);
-                                   runtime.remove_watch();
-                                   answer->error = failed;
-                                   for (const auto& result : results)
-                                     answer->addresses.emplace_back(result.endpoint());
-                                   answer->done.set();
-                                 });
-  if (co_await answer->done.wait(deadline) != Woken::signalled) {
-    answer->resolver.cancel();
-    co_return Failure(Code::unreachable, "its name was not resolved in time");
-  }
-  if (answer->error || answer->addresses.empty()) {
-    co_return Failure(Code::unreachable, "its name is not known (" + answer->error.message() + ")");
-  }
-  co_return answer->addresses;
+  co_return addresses;
 }
 
 }  // namespace
@@ -286,7 +260,7 @@ Task<Result<std::unique_ptr<Stream>>> Stream::connect(Runtime& runtime, Endpoint
                                                       std::shared_ptr<const TlsContext> tls,
                                                       StreamListener& listener, Deadline deadline) {
   auto& real = static_cast<RealRuntime&>(runtime);
-  const Result<std::vector<Address>> addresses = co_await resolve(real, endpoint, deadline);
+  const Result<std::vector<Address>> addresses = co_await addresses_of(real, endpoint, deadline);
   if (!addresses) co_return addresses.failure();
   Result<void> tried = Failure(Code::unreachable, "it has no address");
   for (const Address& address : *addresses) {

@@ -1,0 +1,17 @@
+// The PostgreSQL engine: one server, several recipes. See docs/engines/postgres.md.
+#pragma once
+
+#include <memory>
+
+#include "base/url.h"
+#include "holdfast/engine.h"
+#include "holdfast/options.h"
+
+namespace holdfast::internal {
+
+Guarantees postgres_table_guarantees();
+
+Result<std::unique_ptr<Engine>> open_postgres_engine(const Url& url, Runtime& runtime,
+                                                     const ClientOptions& options);
+
+}  // namespace holdfast::internal
