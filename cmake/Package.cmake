@@ -171,4 +171,6 @@ else()
   set(CPACK_DEBIAN_COMMAND_PACKAGE_DEPENDS ${needed})
   set(CPACK_DEBIAN_DEVELOP_PACKAGE_DEPENDS "libsqlite3-dev, libhiredis-dev, libssl3")
 endif()
+# Loaded when an engine is first used; who uses another one needs none of them.
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "libpq5, libmariadb3")
 include(CPack)

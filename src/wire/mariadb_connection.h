@@ -9,8 +9,8 @@
 
 #include "holdfast/result.h"
 #include "wire/child_sockets.h"
-#include "wire/endpoint.h"
 #include "wire/duplicate_watch.h"
+#include "wire/endpoint.h"
 #include "wire/sql_connection.h"
 #include "wire/tls.h"
 

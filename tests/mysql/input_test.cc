@@ -8,8 +8,9 @@ HOLDFAST_SESSION_TESTS(MysqlInput);
 
 TEST_P(MysqlInput, AWrongPasswordIsRefusedAndNeverShown) {
   server().query("CREATE USER IF NOT EXISTS somebody@'%' IDENTIFIED BY 'right'");
-  const std::string said = try_at("mysql://somebody:secret77@127.0.0.1:" +
-                                  std::to_string(server().port()) + "/holdfast?recipe=" + recipe());
+  const std::string said =
+      try_at("mysql://somebody:secret77@127.0.0.1:" + std::to_string(server().port()) +
+             "/holdfast?recipe=" + recipe());
   EXPECT_THAT(said, StartsWith("misconfigured"));
   EXPECT_THAT(said, HasSubstr("user or password is wrong"));
   EXPECT_THAT(said, testing::Not(HasSubstr("secret77")));
@@ -39,7 +40,8 @@ TEST_P(MysqlInput, WithoutTheRightToMakeTablesTheAdministratorIsToldHow) {
   EXPECT_THAT(said, StartsWith("misconfigured"));
   EXPECT_THAT(said, HasSubstr("CREATE TABLE"));
   EXPECT_EQ(server().value("SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = "
-                           "'empty_" + recipe() + "'"),
+                           "'empty_" +
+                           recipe() + "'"),
             "0");
 }
 
@@ -65,8 +67,8 @@ TEST_P(MysqlInput, AReadOnlyServerIsSaidToBeOne) {
   own.query("CREATE USER app@'%' IDENTIFIED BY 'pw'");
   own.query("GRANT SELECT, INSERT, UPDATE ON holdfast.* TO app@'%'");
   own.query("SET GLOBAL read_only = 1");
-  const std::string where = "mysql://app:pw@127.0.0.1:" + std::to_string(own.port()) +
-                            "/holdfast?recipe=" + recipe();
+  const std::string where =
+      "mysql://app:pw@127.0.0.1:" + std::to_string(own.port()) + "/holdfast?recipe=" + recipe();
   const std::string said = try_at(where);
   EXPECT_THAT(said, StartsWith("unreachable"));
   EXPECT_THAT(said, HasSubstr("replica"));
@@ -121,8 +123,8 @@ TEST_P(MysqlInput, TlsTrustsWhomItIsToldTo) {
   MariadbServer own({.tls = true});
   own.query("CREATE USER tls@'%' IDENTIFIED BY 'pw' REQUIRE SSL");
   own.query("GRANT ALL ON holdfast.* TO tls@'%'");
-  const std::string where = "mysql://tls:pw@127.0.0.1:" + std::to_string(own.port()) +
-                            "/holdfast?recipe=" + recipe();
+  const std::string where =
+      "mysql://tls:pw@127.0.0.1:" + std::to_string(own.port()) + "/holdfast?recipe=" + recipe();
   const test::Certificates& files = test::Certificates::shared();
   EXPECT_EQ(try_at(where + "&tls=yes&ca=" + files.ca()), "granted");
   EXPECT_EQ(try_at(where + "&tls=yes&verify=no"), "granted");

@@ -76,9 +76,8 @@ class SessionTest : public MysqlTest, public testing::WithParamInterface<std::st
   }
   // The server's number of the session that holds `name`.
   std::string session_of(const std::string& name) const {
-    return server().value(
-        "SELECT connection FROM holdfast.holdfast_tokens WHERE name = '" + name +
-        "' AND IS_USED_LOCK(lock_name) = connection");
+    return server().value("SELECT connection FROM holdfast.holdfast_tokens WHERE name = '" + name +
+                          "' AND IS_USED_LOCK(lock_name) = connection");
   }
   // How many sessions wait in the server.
   static std::string waiting_sessions() {
@@ -87,9 +86,9 @@ class SessionTest : public MysqlTest, public testing::WithParamInterface<std::st
   }
 };
 
-#define HOLDFAST_SESSION_TESTS(Suite)                                           \
-  class Suite : public SessionTest {};                                          \
-  INSTANTIATE_TEST_SUITE_P(Mysql, Suite, testing::Values("named", "row"),       \
+#define HOLDFAST_SESSION_TESTS(Suite)                                     \
+  class Suite : public SessionTest {};                                    \
+  INSTANTIATE_TEST_SUITE_P(Mysql, Suite, testing::Values("named", "row"), \
                            [](const auto& recipe) { return recipe.param; })
 
 }  // namespace holdfast::mysql_tests

@@ -22,7 +22,8 @@ TEST_F(MysqlNames, WhoCallsGetLockWithThePlainNameTakesPart) {
   ASSERT_EQ(info.holders.size(), 1U);
   EXPECT_THAT(info.holders[0].label, StartsWith("connection "));
   Pending waiting = in_thread([&] { return mutex.acquire(); });
-  ASSERT_TRUE(eventually([&] { return client.inspect("jobs/nightly").value().waiters.size() == 1; }));
+  ASSERT_TRUE(
+      eventually([&] { return client.inspect("jobs/nightly").value().waiters.size() == 1; }));
   EXPECT_EQ(other.value("SELECT RELEASE_LOCK('jobs/nightly')"), "1");
   ASSERT_TRUE(arrives(waiting));
   EXPECT_EQ(told(waiting.get()), "granted");

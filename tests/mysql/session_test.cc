@@ -103,8 +103,8 @@ TEST_P(MysqlSession, ACancelledWaitLeavesNoSessionInTheServer) {
 // The network is cut: neither side hears of the other's end.
 TEST_P(MysqlSession, AHolderThatIsCutOffLosesTheLockOnBothSidesByItsTtl) {
   Proxy proxy(server().port());
-  const std::string through = "mysql://root@127.0.0.1:" + std::to_string(proxy.port()) +
-                              "/holdfast?recipe=" + recipe();
+  const std::string through =
+      "mysql://root@127.0.0.1:" + std::to_string(proxy.port()) + "/holdfast?recipe=" + recipe();
   Client cut = open(through);
   Client other = open(url());
   const Lease lease = cut.mutex("cut off", {.ttl = 2s}).acquire().value();

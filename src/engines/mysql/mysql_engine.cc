@@ -3,6 +3,7 @@
 #include "engines/mysql/mysql_table.h"
 #include "engines/mysql/session_recipe.h"
 #include "engines/mysql/settings.h"
+#include "engines/mysql/table_sql.h"
 #include "engines/session/session_engine.h"
 #include "engines/table/table_engine.h"
 
@@ -26,6 +27,13 @@ Guarantees mysql_table_guarantees() {
           "clock is set ahead, or if a failover forgets the newest commits."};
 }
 
+Result<std::vector<std::string>> mysql_schema(const Url& url) {
+  const Result<mysql::Settings> settings = mysql::settings_from(url, ClientOptions());
+  if (!settings) return settings.failure();
+  const bool table = settings->recipe == mysql::RecipeName::table;
+  return table ? mysql::table_sql().schema : mysql::session_tables();
+}
+
 Result<std::unique_ptr<Engine>> open_mysql_engine(const Url& url, Runtime& runtime,
                                                   const ClientOptions& options) {
   const Result<mysql::Settings> settings = mysql::settings_from(url, options);
@@ -43,9 +51,9 @@ Result<std::unique_ptr<Engine>> open_mysql_engine(const Url& url, Runtime& runti
     case mysql::RecipeName::table: break;
   }
   auto server = std::make_unique<mysql::MysqlTable>(runtime, *settings);
-  return std::unique_ptr<Engine>(std::make_unique<table::TableEngine>(
-      runtime, std::move(server), mysql_table_guarantees(), settings->prefix,
-      settings->request_timeout));
+  return std::unique_ptr<Engine>(
+      std::make_unique<table::TableEngine>(runtime, std::move(server), mysql_table_guarantees(),
+                                           settings->prefix, settings->request_timeout));
 }
 
 }  // namespace holdfast::internal

@@ -48,9 +48,11 @@ MysqlTable::MysqlTable(Runtime& runtime, Settings settings)
     : runtime_(runtime),
       settings_(std::move(settings)),
       where_(settings_.connection.endpoint.display()),
-      connections_(runtime, [this] { return open(); }, pool_size(settings_)),
+      connections_(
+          runtime, [this] { return open(); }, pool_size(settings_)),
       wanted_(runtime),
-      reopening_(runtime, [this] { return open_listener(); }, [] {}),
+      reopening_(
+          runtime, [this] { return open_listener(); }, [] {}),
       background_(runtime) {}
 
 const table::Dialect& MysqlTable::dialect() const { return table_sql(); }
@@ -163,8 +165,8 @@ Task<Result<void>> MysqlTable::open_listener() {
   }
   const Deadline deadline = Deadline::at(runtime_.now() + settings_.connection.connect_timeout);
   const SqlOutcome begun = co_await (*connected)->run(std::move(statements), deadline);
-  const bool named = !begun.results.empty() && !begun.results[0].empty() &&
-                     begun.results[0].number(0, 0) == 1;
+  const bool named =
+      !begun.results.empty() && !begun.results[0].empty() && begun.results[0].number(0, 0) == 1;
   if (!begun.ok() && !(named && trouble_with(*begun.error) == Trouble::no_table)) {
     SqlError error = *begun.error;
     error.may_have_run = false;
@@ -205,12 +207,12 @@ Task<void> MysqlTable::sleep_and_look() {
          {std::int64_t{std::chrono::duration_cast<std::chrono::seconds>(kLongestSleep).count()},
           process_, crowd_.count, crowd_.seqs}});
   }
-  statements.push_back(
-      {"SELECT claim, seq FROM holdfast_waiter WHERE process = ?", {process_}});
+  statements.push_back({"SELECT claim, seq FROM holdfast_waiter WHERE process = ?", {process_}});
   const bool alone = crowd_.count == 1;
   crowd_ = {};
   asleep_ = sleeps;
-  const Deadline deadline = Deadline::at(runtime_.now() + kLongestSleep + settings_.request_timeout);
+  const Deadline deadline =
+      Deadline::at(runtime_.now() + kLongestSleep + settings_.request_timeout);
   const SqlOutcome outcome =
       co_await listener_->run(std::move(statements), deadline, background_.stop_token());
   asleep_ = false;

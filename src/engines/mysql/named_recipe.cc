@@ -62,13 +62,14 @@ class NamedRecipe final : public SessionRecipe {
 
   session::Batch wait(const session::Key& key, const Claim& claim,
                       std::optional<Duration> limit) const override {
-    constexpr double kLongest = 30 * 24 * 3600;  // A negative time, for ever, is refused by MariaDB.
+    constexpr double kLongest =
+        30 * 24 * 3600;  // A negative time, for ever, is refused by MariaDB.
     double seconds = kLongest;
     if (limit) seconds = std::min(seconds, std::chrono::duration<double>(*limit).count());
     seconds = std::max(seconds, 0.0);
     // MySQL knows whole seconds only.
-    const std::string time = is_mariadb() ? std::to_string(seconds)
-                                          : std::to_string(static_cast<long>(seconds) + 1);
+    const std::string time =
+        is_mariadb() ? std::to_string(seconds) : std::to_string(static_cast<long>(seconds) + 1);
     session::Batch batch(1);
     batch[0].text = mark(key, claim) + "SELECT GET_LOCK(?, " + time + "), NULL";
     batch[0].values = {key.lock};

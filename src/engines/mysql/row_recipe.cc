@@ -38,8 +38,8 @@ class RowRecipe final : public SessionRecipe {
   session::Batch wait(const session::Key& key, const Claim& claim,
                       std::optional<Duration>) const override {
     session::Batch batch(1);
-    batch[0].text = mark(key, claim) +
-                    "SELECT 1, NULL FROM holdfast_rows WHERE lock_key = ? FOR UPDATE";
+    batch[0].text =
+        mark(key, claim) + "SELECT 1, NULL FROM holdfast_rows WHERE lock_key = ? FOR UPDATE";
     batch[0].values = {key.hash};
     return batch;
   }

@@ -80,8 +80,8 @@ std::optional<Waiter> waiter_from(const SqlRows& rows, std::size_t row) {
   const auto id =
       ClaimId::from_hex(std::string_view(text).substr(begin + kKeyDigits + 1, kClaimDigits));
   const std::size_t label = begin + kKeyDigits + kClaimDigits + 2;
-  const auto words = bytes_from_hex(
-      std::string_view(text).substr(label, text.find(' ', label) - label));
+  const auto words =
+      bytes_from_hex(std::string_view(text).substr(label, text.find(' ', label) - label));
   if (!key || !id) return std::nullopt;
   waiter.key = *key;
   waiter.info.id = *id;
@@ -117,10 +117,10 @@ Task<Result<session::Opened>> SessionRecipe::connect(Deadline deadline) {
   MariadbConnection& connection = **made;
   is_mariadb_ = connection.is_mariadb();
   Batch batch(2);
-  batch[0].text =
-      "SET SESSION autocommit = 1, SESSION sql_mode = 'STRICT_ALL_TABLES', " + std::string() +
-      (is_mariadb_ ? "SESSION tx_isolation" : "SESSION transaction_isolation") +
-      " = 'READ-COMMITTED'" + variables();
+  batch[0].text = "SET SESSION autocommit = 1, SESSION sql_mode = 'STRICT_ALL_TABLES', " +
+                  std::string() +
+                  (is_mariadb_ ? "SESSION tx_isolation" : "SESSION transaction_isolation") +
+                  " = 'READ-COMMITTED'" + variables();
   batch[1].text =
       "SELECT CONNECTION_ID(), (SELECT HOST FROM information_schema.PROCESSLIST "
       "WHERE ID = CONNECTION_ID())";
@@ -154,7 +154,8 @@ Failure SessionRecipe::failure_of(const SqlError& error) const {
 Batch SessionRecipe::expire_after(Duration idle) const {
   Batch batch(1);
   const auto seconds = std::chrono::ceil<std::chrono::seconds>(idle).count();
-  batch[0].text = "SET SESSION wait_timeout = " + std::to_string(std::max<std::int64_t>(seconds, 1));
+  batch[0].text =
+      "SET SESSION wait_timeout = " + std::to_string(std::max<std::int64_t>(seconds, 1));
   return batch;
 }
 

@@ -61,9 +61,9 @@ table::Dialect make() {
       " label = IF(taker IS NULL, label, VALUES(label)),"
       " owner = IF(taker IS NULL, owner, taker),"
       " expires = IF(taker IS NULL, expires, VALUES(expires))",
-      "SELECT token FROM holdfast_lock WHERE name = $1 AND owner = $3 AND expires > " HOLDFAST_CLOCK};
-  sql.free =
-      "UPDATE holdfast_lock SET owner = NULL WHERE name = $1 AND owner = $2 AND waiting = 0";
+      "SELECT token FROM holdfast_lock WHERE name = $1 AND owner = $3 AND expires "
+      "> " HOLDFAST_CLOCK};
+  sql.free = "UPDATE holdfast_lock SET owner = NULL WHERE name = $1 AND owner = $2 AND waiting = 0";
   // Not IGNORE, which would lock the row shared first, and deadlock when two want it alone.
   sql.make =
       "INSERT INTO holdfast_lock(name, full_name, token) VALUES($1, $2, 0)"
@@ -93,7 +93,8 @@ table::Dialect make() {
   sql.set_expiry =
       "UPDATE holdfast_holder SET expires = $3, ttl = $4 WHERE name = $1 AND claim = $2";
   sql.add_waiter =
-      "INSERT INTO holdfast_waiter(name, claim, mode, permits, ttl, process, outlives, since, label)"
+      "INSERT INTO holdfast_waiter(name, claim, mode, permits, ttl, process, outlives, since, "
+      "label)"
       " VALUES($1, $2, $3, $4, $5, $6, $7, $8, $9)";
   sql.remove_waiter = "DELETE FROM holdfast_waiter WHERE name = $1 AND seq = $2";
   sql.renew_owner = "UPDATE holdfast_lock SET ttl = $3, expires = " HOLDFAST_CLOCK

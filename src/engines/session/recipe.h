@@ -17,9 +17,9 @@ namespace holdfast::internal::session {
 
 // One lock, in all the forms that statements need.
 struct Key {
-  std::string name;   // the user's bytes, with the prefix of the client
-  std::string hash;   // 32 bytes, of recipe and name: the key of its rows
-  std::string lock;   // what the server's own lock is called
+  std::string name;  // the user's bytes, with the prefix of the client
+  std::string hash;  // 32 bytes, of recipe and name: the key of its rows
+  std::string lock;  // what the server's own lock is called
 };
 
 // One session of the server's: a connection, and how the server knows it.
