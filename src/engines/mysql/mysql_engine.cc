@@ -3,6 +3,7 @@
 #include "engines/mysql/mysql_table.h"
 #include "engines/mysql/session_recipe.h"
 #include "engines/mysql/settings.h"
+#include "engines/mysql/table_sql.h"
 #include "engines/session/session_engine.h"
 #include "engines/table/table_engine.h"
 
@@ -24,6 +25,13 @@ Guarantees mysql_table_guarantees() {
       .notes =
           "Leases are rows and outlive connections and restarts. A lock is lost if the server's "
           "clock is set ahead, or if a failover forgets the newest commits."};
+}
+
+Result<std::vector<std::string>> mysql_schema(const Url& url) {
+  const Result<mysql::Settings> settings = mysql::settings_from(url, ClientOptions());
+  if (!settings) return settings.failure();
+  const bool table = settings->recipe == mysql::RecipeName::table;
+  return table ? mysql::table_sql().schema : mysql::session_tables();
 }
 
 Result<std::unique_ptr<Engine>> open_mysql_engine(const Url& url, Runtime& runtime,

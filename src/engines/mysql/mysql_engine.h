@@ -12,6 +12,9 @@ namespace holdfast::internal {
 Guarantees mysql_guarantees();
 Guarantees mysql_table_guarantees();
 
+// The statements that make the tables of the URL's recipe.
+Result<std::vector<std::string>> mysql_schema(const Url& url);
+
 Result<std::unique_ptr<Engine>> open_mysql_engine(const Url& url, Runtime& runtime,
                                                   const ClientOptions& options);
 

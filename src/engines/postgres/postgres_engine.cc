@@ -23,6 +23,12 @@ Guarantees postgres_table_guarantees() {
           "clock is set ahead, or if a failover forgets the newest commits."};
 }
 
+Result<std::vector<std::string>> postgres_schema(const Url& url) {
+  const Result<postgres::Settings> settings = postgres::settings_from(url, ClientOptions());
+  if (!settings) return settings.failure();
+  return postgres::table_schema(*settings);
+}
+
 Result<std::unique_ptr<Engine>> open_postgres_engine(const Url& url, Runtime& runtime,
                                                      const ClientOptions& options) {
   Result<postgres::Settings> settings = postgres::settings_from(url, options);

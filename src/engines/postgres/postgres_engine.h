@@ -11,6 +11,9 @@ namespace holdfast::internal {
 
 Guarantees postgres_table_guarantees();
 
+// The statements that make the tables of the URL's recipe.
+Result<std::vector<std::string>> postgres_schema(const Url& url);
+
 Result<std::unique_ptr<Engine>> open_postgres_engine(const Url& url, Runtime& runtime,
                                                      const ClientOptions& options);
 

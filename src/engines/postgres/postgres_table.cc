@@ -41,6 +41,17 @@ std::string payload_of(const table::Wake& wake) {
 
 }  // namespace
 
+std::vector<std::string> table_schema(const Settings& settings) {
+  std::vector<std::string> statements;
+  if (!settings.schema.empty()) {
+    const std::string schema = quoted(settings.schema);
+    statements.push_back("CREATE SCHEMA IF NOT EXISTS " + schema);
+    statements.push_back("SET search_path TO " + schema);
+  }
+  statements.insert(statements.end(), table_sql().schema.begin(), table_sql().schema.end());
+  return statements;
+}
+
 PostgresTable::PostgresTable(Runtime& runtime, Settings settings)
     : runtime_(runtime),
       settings_(std::move(settings)),
@@ -143,11 +154,7 @@ Task<Result<void>> PostgresTable::make_tables(Deadline deadline) {
   constexpr std::int64_t kMakingTables = 0x686f6c6466617374;  // "holdfast"
   std::vector<SqlStatement> statements;
   statements.push_back({"SELECT pg_advisory_xact_lock($1)", {kMakingTables}});
-  if (!settings_.schema.empty()) {
-    statements.push_back({"CREATE SCHEMA IF NOT EXISTS " + quoted(settings_.schema), {}});
-  }
-  // A statement is prepared before the one in front of it is executed, but not parsed.
-  for (const std::string& text : dialect().schema) statements.push_back({text, {}});
+  for (const std::string& text : table_schema(settings_)) statements.push_back({text, {}});
   loan->set_in_transaction(true);
   const SqlOutcome made = co_await (*loan)->run(std::move(statements), deadline);
   if (made.ok()) {

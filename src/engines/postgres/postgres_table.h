@@ -10,6 +10,9 @@
 
 namespace holdfast::internal::postgres {
 
+// The statements that make the tables.
+std::vector<std::string> table_schema(const Settings& settings);
+
 class PostgresTable final : public table::TableServer {
  public:
   PostgresTable(Runtime& runtime, Settings settings);
