@@ -55,7 +55,9 @@ Task<Result<ServerTable::Asked>> ServerTable::ask(std::vector<SqlStatement> stat
       if (!loan) co_return repeated ? unknown(loan.failure()) : loan.failure();
       loan->set_in_transaction(true);
       limit = deadline.sooner(runtime_.now() + request_timeout_);
-      outcome = co_await (*loan)->run(statements, limit, stop);
+      // Not to be cancelled: that closes the connection, and the server may execute what has
+      // arrived there after we have taken it back elsewhere.
+      outcome = co_await (*loan)->run(statements, limit);
       // After an error it may be inside one; that is rare enough to begin with another.
       loan->set_in_transaction(!outcome.ok());
     }
