@@ -153,9 +153,10 @@ class EtcdMembers : public test::EtcdServer {
   // One after the other, as long as the tests run; each comes back.
   void kill_leaders(const std::stop_token& stop) {
     while (!stop.stop_requested()) {
-      for (int i = 0; i < 30 && !stop.stop_requested(); ++i) {
+      for (int i = 0; i < 80 && !stop.stop_requested(); ++i) {
         std::this_thread::sleep_for(std::chrono::milliseconds(100));
       }
+      if (stop.stop_requested()) return;
       const std::size_t victim = leader();
       kill(victim);
       wait_until_ready();
