@@ -36,6 +36,7 @@ void declare(CLI::App& app, Invocation& invocation) {
   add_show(app, invocation);
   add_break(app, invocation);
   add_engines(app, invocation);
+  add_schema(app, invocation);
   add_bench(app, invocation);
   app.footer(kExamples);
   // --on and --json are understood after the command too.

@@ -171,4 +171,8 @@ else()
   set(CPACK_DEBIAN_COMMAND_PACKAGE_DEPENDS ${needed})
   set(CPACK_DEBIAN_DEVELOP_PACKAGE_DEPENDS "libsqlite3-dev, libhiredis-dev, libssl3, libnghttp2-14")
 endif()
+# Loaded when a lock is first taken in MySQL or PostgreSQL; without them the message says so.
+foreach(component COMMAND RUNTIME DEVELOP)
+  set(CPACK_DEBIAN_${component}_PACKAGE_RECOMMENDS "libmariadb3, libpq5")
+endforeach()
 include(CPack)

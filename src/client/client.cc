@@ -120,6 +120,12 @@ Result<std::string> Client::default_url() {
   return std::string("sqlite://") + home + "/.local/state/holdfast/locks.db";
 }
 
+Result<std::vector<std::string>> Client::schema(std::string_view url) {
+  const Result<Url> parsed = Url::parse(url);
+  if (!parsed) return parsed.failure();
+  return internal::schema_of(*parsed);
+}
+
 std::vector<Client::BuiltIn> Client::engines() {
   std::vector<BuiltIn> all;
   for (const internal::EngineEntry& entry : internal::built_in_engines()) {

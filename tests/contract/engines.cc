@@ -3,7 +3,9 @@
 #include <unistd.h>
 
 #include "etcd_server.h"
+#include "mariadb_server.h"
 #include "memcached_server.h"
+#include "postgres_server.h"
 #include "redis_cluster.h"
 #include "redis_masters.h"
 #include "redis_replication.h"
@@ -105,6 +107,61 @@ EngineUnderTest zookeeper_on(const std::string& name) {
           .notices_death = false,
           .short_ttl = std::chrono::milliseconds(1000),
           .sections_per_process = 150};
+}
+
+// One server for the tests of this process. The names of its locks are the whole server's, so each
+// test has a prefix of its own.
+class MysqlPlace final : public Place {
+ public:
+  explicit MysqlPlace(const std::string& recipe) {
+    static int places = 0;
+    options_ = "recipe=" + recipe + "&prefix=place" + std::to_string(++places) + ":";
+  }
+  std::string url() const override {
+    static test::MariadbServer server;
+    return server.url(options_);
+  }
+
+ private:
+  std::string options_;
+};
+
+EngineUnderTest mysql_session(const std::string& recipe) {
+  return {.name = "mysql_" + recipe,
+          .start = [recipe] { return std::make_unique<MysqlPlace>(recipe); },
+          .shared_mode = false,
+          .permit_mode = false,
+          // It is, but only as soon as the server has looked.
+          .notices_death = false,
+          .outlives_process = false,
+          .sections_per_process = 250};
+}
+
+// As many connections as the tests with many locks need.
+class PostgresSessionPlace final : public Place {
+ public:
+  explicit PostgresSessionPlace(const std::string& recipe) {
+    static int places = 0;
+    options_ = "?recipe=" + recipe + "&prefix=place" + std::to_string(++places) + ":";
+  }
+  std::string url() const override {
+    static test::PostgresServer server(
+        test::PostgresOptions{.arguments = {"-c", "max_connections=700"}});
+    return server.url() + options_;
+  }
+
+ private:
+  std::string options_;
+};
+
+EngineUnderTest postgres_session(const std::string& recipe, bool shared_mode) {
+  return {.name = "postgres_" + recipe,
+          .start = [recipe] { return std::make_unique<PostgresSessionPlace>(recipe); },
+          .shared_mode = shared_mode,
+          .permit_mode = false,
+          .notices_death = false,
+          .outlives_process = false,
+          .sections_per_process = 250};
 }
 
 class MemcachedQuorumPlace final : public Place {
@@ -241,6 +298,18 @@ const std::vector<EngineUnderTest>& engines_under_test() {
        .sections_per_process = 60},
       zookeeper_on<test::ZooKeeperServer>("zookeeper"),
       zookeeper_on<test::ZooKeeperEnsemble>("zookeeper_3"),
+      mysql_session("named"),
+      mysql_session("row"),
+      postgres_session("advisory", true),
+      postgres_session("row", false),
+      {.name = "mysql_table",
+       .start = [] { return std::make_unique<MysqlPlace>("table"); },
+       .notices_death = false,
+       .sections_per_process = 250},
+      {.name = "postgres_table",
+       .start = [] { return std::make_unique<SharedPlace<test::PostgresServer>>(false); },
+       .notices_death = false,
+       .sections_per_process = 400},
   };
   return engines;
 }
