@@ -23,6 +23,8 @@ constexpr const char* kPrepareSession =
     " set_config('lock_timeout', '0', false), set_config('statement_timeout', '0', false),"
     " set_config('idle_session_timeout', '0', false),"
     " set_config('idle_in_transaction_session_timeout', '0', false),"
+    // Else it would not see that the client of a session that waits has gone.
+    " set_config('client_connection_check_interval', '500ms', false),"
     " set_config('application_name', $1::text, false)";
 
 constexpr const char* kSessionColumns =
