@@ -29,5 +29,6 @@ void add_show(CLI::App& app, Invocation& invocation);
 void add_break(CLI::App& app, Invocation& invocation);
 void add_engines(CLI::App& app, Invocation& invocation);
 void add_bench(CLI::App& app, Invocation& invocation);
+void add_sim(CLI::App& app, Invocation& invocation);
 
 }  // namespace holdfast::cli
