@@ -38,6 +38,7 @@ void declare(CLI::App& app, Invocation& invocation) {
   add_engines(app, invocation);
   add_schema(app, invocation);
   add_bench(app, invocation);
+  add_sim(app, invocation);
   app.footer(kExamples);
   // --on and --json are understood after the command too.
   for (CLI::App* command : app.get_subcommands({})) command->fallthrough();

@@ -9,7 +9,7 @@ _holdfast() {
     words=("${COMP_WORDS[@]}") cword=$COMP_CWORD
   fi
 
-  local commands="run acquire renew release ls show break engines schema bench"
+  local commands="run acquire renew release ls show break engines schema bench sim"
   local common="--on --json --help"
   local i command="" after=0 on=()
   for ((i = 1; i < cword; i++)); do
@@ -37,6 +37,7 @@ _holdfast() {
     --hold) COMPREPLY=($(compgen -W "1ms 10ms" -- "$cur")); return ;;
     --mode) COMPREPLY=($(compgen -W "exclusive shared permits" -- "$cur")); return ;;
     --permits | --token | --workers | --in-flight | --processes | --names | --seconds) return ;;
+    --minutes | --schedules | --seed | --threads | --replay) return ;;
   esac
 
   if [[ -z $command ]]; then
@@ -49,6 +50,7 @@ _holdfast() {
     acquire) options="--ttl --wait --no-wait --shared --permits" ;;
     break) options="--token" ;;
     bench) options="--workers --in-flight --processes --names --seconds --mode --permits --hold --ttl" ;;
+    sim) options="--minutes --schedules --seed --threads --replay --mutants --list --marks" ;;
   esac
   if [[ $cur == -* ]]; then
     COMPREPLY=($(compgen -W "$options $common" -- "$cur"))
@@ -60,6 +62,11 @@ _holdfast() {
       local names
       names=$("${words[0]}" "${on[@]}" ls -- "$cur" 2>/dev/null | awk 'NR > 1 { print $1 }' | sort -u)
       COMPREPLY=($(compgen -W "$names" -- "$cur"))
+      ;;
+    sim)
+      local workloads
+      workloads=$("${words[0]}" sim --list 2>/dev/null | awk '/^$/ { exit } NR > 1 { print $1 }')
+      COMPREPLY=($(compgen -W "$workloads" -- "$cur"))
       ;;
   esac
 }

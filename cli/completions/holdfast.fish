@@ -1,6 +1,6 @@
 # fish completion for holdfast(1)
 
-set -l commands run acquire renew release ls show break engines schema bench
+set -l commands run acquire renew release ls show break engines schema bench sim
 
 function __holdfast_names
     holdfast ls 2>/dev/null | awk 'NR > 1 { print $1 }' | sort -u
@@ -30,6 +30,7 @@ complete -c holdfast -n "not __fish_seen_subcommand_from $commands" -a break -d 
 complete -c holdfast -n "not __fish_seen_subcommand_from $commands" -a engines -d 'List the engines and what they guarantee'
 complete -c holdfast -n "not __fish_seen_subcommand_from $commands" -a schema -d 'Print the statements that make the tables of an engine'
 complete -c holdfast -n "not __fish_seen_subcommand_from $commands" -a bench -d 'Measure how fast locks are'
+complete -c holdfast -n "not __fish_seen_subcommand_from $commands" -a sim -d 'Explore schedules of a simulated world'
 
 set -l claim '__fish_seen_subcommand_from run acquire; and not __holdfast_in_command'
 complete -c holdfast -n $claim -l ttl -x -a '10s 30s 2m 1h' -d 'How long the lock outlives a vanished holder'
@@ -49,3 +50,13 @@ complete -c holdfast -n '__fish_seen_subcommand_from bench' -l mode -x -a 'exclu
 complete -c holdfast -n '__fish_seen_subcommand_from bench' -l permits -x -d 'Permits per name'
 complete -c holdfast -n '__fish_seen_subcommand_from bench' -l hold -x -a '1ms 10ms' -d 'How long to hold'
 complete -c holdfast -n '__fish_seen_subcommand_from bench' -l ttl -x -a '10s 30s' -d 'The ttl of the locks'
+
+complete -c holdfast -n '__fish_seen_subcommand_from sim' -l minutes -x -d 'How long, in all'
+complete -c holdfast -n '__fish_seen_subcommand_from sim' -l schedules -x -d 'Schedules of each workload'
+complete -c holdfast -n '__fish_seen_subcommand_from sim' -l seed -x -d 'The first schedule'
+complete -c holdfast -n '__fish_seen_subcommand_from sim' -l threads -x -d 'Threads'
+complete -c holdfast -n '__fish_seen_subcommand_from sim' -l replay -x -d 'Show one schedule'
+complete -c holdfast -n '__fish_seen_subcommand_from sim' -l mutants -d 'Is each known mistake caught'
+complete -c holdfast -n '__fish_seen_subcommand_from sim' -l list -d 'The workloads'
+complete -c holdfast -n '__fish_seen_subcommand_from sim' -l marks -d 'How often each thing happened'
+complete -c holdfast -n '__fish_seen_subcommand_from sim' -f -a 'lease redis redis-amnesia redis-replica memcached session sql redlock redlock-short'
