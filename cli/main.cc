@@ -37,6 +37,8 @@ void declare(CLI::App& app, Invocation& invocation) {
   add_break(app, invocation);
   add_engines(app, invocation);
   add_bench(app, invocation);
+  add_torture(app, invocation);
+  add_torture_client(app, invocation);
   app.footer(kExamples);
   // --on and --json are understood after the command too.
   for (CLI::App* command : app.get_subcommands({})) command->fallthrough();
