@@ -29,8 +29,5 @@ void add_show(CLI::App& app, Invocation& invocation);
 void add_break(CLI::App& app, Invocation& invocation);
 void add_engines(CLI::App& app, Invocation& invocation);
 void add_bench(CLI::App& app, Invocation& invocation);
-void add_torture(CLI::App& app, Invocation& invocation);
-// Of `torture` itself, not for people.
-void add_torture_client(CLI::App& app, Invocation& invocation);
 
 }  // namespace holdfast::cli

@@ -70,6 +70,8 @@ if(HOLDFAST_BUILD_CLI)
       INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
   endif()
   install(TARGETS holdfast_cli DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT command)
+  install(TARGETS holdfast_torture_cli
+    DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/holdfast COMPONENT command)
 
   set(completions ${PROJECT_SOURCE_DIR}/cli/completions)
   if(EXISTS ${PROJECT_SOURCE_DIR}/docs/man/holdfast.1)

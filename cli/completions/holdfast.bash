@@ -9,7 +9,7 @@ _holdfast() {
     words=("${COMP_WORDS[@]}") cword=$COMP_CWORD
   fi
 
-  local commands="run acquire renew release ls show break engines bench"
+  local commands="run acquire renew release ls show break engines bench torture"
   local common="--on --json --help"
   local i command="" after=0 on=()
   for ((i = 1; i < cword; i++)); do
@@ -36,6 +36,9 @@ _holdfast() {
     --ttl | --wait) COMPREPLY=($(compgen -W "500ms 10s 30s 2m 1h" -- "$cur")); return ;;
     --hold) COMPREPLY=($(compgen -W "1ms 10ms" -- "$cur")); return ;;
     --mode) COMPREPLY=($(compgen -W "exclusive shared permits" -- "$cur")); return ;;
+    --engine) COMPREPLY=($(compgen -W "sqlite redis redlock memcached" -- "$cur")); return ;;
+    --report | --svg | --history) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+    --scenario | --repeat | --seed | --duration) return ;;
     --permits | --token | --workers | --in-flight | --processes | --names | --seconds) return ;;
   esac
 
@@ -49,6 +52,7 @@ _holdfast() {
     acquire) options="--ttl --wait --no-wait --shared --permits" ;;
     break) options="--token" ;;
     bench) options="--workers --in-flight --processes --names --seconds --mode --permits --hold --ttl" ;;
+    torture) options="--all --scenario --engine --repeat --random --seed --duration --report --svg --history --list" ;;
   esac
   if [[ $cur == -* ]]; then
     COMPREPLY=($(compgen -W "$options $common" -- "$cur"))

@@ -1,6 +1,6 @@
 # fish completion for holdfast(1)
 
-set -l commands run acquire renew release ls show break engines bench
+set -l commands run acquire renew release ls show break engines bench torture
 
 function __holdfast_names
     holdfast ls 2>/dev/null | awk 'NR > 1 { print $1 }' | sort -u
@@ -29,6 +29,7 @@ complete -c holdfast -n "not __fish_seen_subcommand_from $commands" -a show -d '
 complete -c holdfast -n "not __fish_seen_subcommand_from $commands" -a break -d 'Take a lock away from its holder'
 complete -c holdfast -n "not __fish_seen_subcommand_from $commands" -a engines -d 'List the engines and what they guarantee'
 complete -c holdfast -n "not __fish_seen_subcommand_from $commands" -a bench -d 'Measure how fast locks are'
+complete -c holdfast -n "not __fish_seen_subcommand_from $commands" -a torture -d 'Inject faults into real servers, and judge'
 
 set -l claim '__fish_seen_subcommand_from run acquire; and not __holdfast_in_command'
 complete -c holdfast -n $claim -l ttl -x -a '10s 30s 2m 1h' -d 'How long the lock outlives a vanished holder'
@@ -48,3 +49,14 @@ complete -c holdfast -n '__fish_seen_subcommand_from bench' -l mode -x -a 'exclu
 complete -c holdfast -n '__fish_seen_subcommand_from bench' -l permits -x -d 'Permits per name'
 complete -c holdfast -n '__fish_seen_subcommand_from bench' -l hold -x -a '1ms 10ms' -d 'How long to hold'
 complete -c holdfast -n '__fish_seen_subcommand_from bench' -l ttl -x -a '10s 30s' -d 'The ttl of the locks'
+complete -c holdfast -n '__fish_seen_subcommand_from torture' -l all -d 'Every scenario on every engine'
+complete -c holdfast -n '__fish_seen_subcommand_from torture' -l scenario -x -d 'Only these scenarios'
+complete -c holdfast -n '__fish_seen_subcommand_from torture' -l engine -x -a 'sqlite redis redlock memcached' -d 'Only these engines'
+complete -c holdfast -n '__fish_seen_subcommand_from torture' -l repeat -x -d 'Runs of each experiment'
+complete -c holdfast -n '__fish_seen_subcommand_from torture' -l random -d 'Random faults instead of scenarios'
+complete -c holdfast -n '__fish_seen_subcommand_from torture' -l seed -x -d 'Which random faults'
+complete -c holdfast -n '__fish_seen_subcommand_from torture' -l duration -x -a '20s 1m' -d 'Length of a random run'
+complete -c holdfast -n '__fish_seen_subcommand_from torture' -l report -r -d 'Write a page with verdicts and pictures'
+complete -c holdfast -n '__fish_seen_subcommand_from torture' -l svg -r -d 'Write the picture of the most telling run'
+complete -c holdfast -n '__fish_seen_subcommand_from torture' -l history -r -d 'Write its history'
+complete -c holdfast -n '__fish_seen_subcommand_from torture' -l list -d 'List the scenarios'

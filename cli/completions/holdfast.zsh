@@ -39,6 +39,7 @@ _holdfast() {
         'break:take a lock away from its holder'
         'engines:list the engines and what they guarantee'
         'bench:measure how fast locks are'
+        'torture:inject faults into real servers, and judge'
       )
       _describe -t commands 'command' commands
       ;;
@@ -69,6 +70,15 @@ _holdfast() {
             '--mode[how to lock]:mode:(exclusive shared permits)' '--permits[permits per name]:N:' \
             '(--in-flight)--hold[how long to hold]:duration:(1ms 10ms)' \
             '--ttl[ttl of the locks]:duration:(10s 30s)'
+          ;;
+        torture)
+          _arguments $common '--all[every scenario on every engine]' \
+            '*--scenario[only these scenarios]:N:' \
+            '*--engine[only these engines]:engine:(sqlite redis redlock memcached)' \
+            '--repeat[runs of each experiment]:N:' '--random[random faults]' \
+            '--seed[which random faults]:S:' '--duration[length of a random run]:duration:(20s 1m)' \
+            '--report[write a page]:file:_files' '--svg[write a picture]:file:_files' \
+            '--history[write a history]:file:_files' '--list[list the scenarios]'
           ;;
       esac
       ;;

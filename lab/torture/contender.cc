@@ -131,7 +131,11 @@ class SetnxExpire : public Naive {
 class SetnxGetset : public Naive {
  public:
   using Naive::Naive;
-  bool held() override { return end_ && BootClock::now() < *end_; }
+  Result<void> release() override {
+    end_.reset();
+    server_.command({"DEL", name_});
+    return {};
+  }
 
  protected:
   bool try_once(Duration ttl) override {

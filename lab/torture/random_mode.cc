@@ -29,7 +29,11 @@ class RandomRun {
     }
     stage_.heal();
     for (Actor* client : clients_) {
-      while (!client->answers_within(100ms)) continue_stopped();
+      const BootTime limit = BootClock::now() + 120s;
+      while (!client->answers_within(100ms)) {
+        continue_stopped();
+        if (BootClock::now() > limit) throw Trouble(client->name() + " does not come to its end");
+      }
       const int sections = std::stoi(client->answer(1s).substr(5));
       stage_.note(client->name() + ": " + std::to_string(sections) + " critical sections");
     }
@@ -114,12 +118,6 @@ class RandomRun {
       case 1: stage_.links(client, ProxyMode::pass, mode, 80ms); break;
       case 2: stage_.links(client, mode, mode, 80ms); break;
       default: stage_.cut_off(client, some_servers());
-    }
-    // A stream that bytes were swallowed from is of no use: after the heal it is made anew.
-    if (mode == ProxyMode::drop) {
-      stage_.fault("", [this, &client] {
-        for (const int number : stage_.site().all()) stage_.site().way(client.name(), number).reset();
-      });
     }
   }
 

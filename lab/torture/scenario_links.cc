@@ -40,6 +40,7 @@ void lost_reply(Stage& stage) {
   stage.links(a, ProxyMode::pass, ProxyMode::hold);
   stage.begin_acquire(a, stage.short_ttl(), 1s);
   stage.wait_for_bytes(a, Direction::to_client, before);
+  stage.wait(50ms);
   // The lock is A's, and A will never hear of it; nor can it take its request back.
   stage.links(a, ProxyMode::drop, ProxyMode::drop);
   a.kill();
@@ -59,7 +60,7 @@ void late_release(Stage& stage) {
   const auto before = stage.bytes(a, Direction::to_server);
   stage.links(a, ProxyMode::hold, ProxyMode::pass);
   a.tell("release");
-  stage.wait_for_bytes(a, Direction::to_server, before, stage.site().count() / 2 + 1);
+  stage.wait_for_bytes(a, Direction::to_server, before);
   if (!stage.acquire(b, Stage::kLongTtl, stage.patience())) {
     stage.note_stalled(b);
     stage.links(a, ProxyMode::pass, ProxyMode::pass);

@@ -167,7 +167,13 @@ void Stage::links(Actor& client, ProxyMode to_server, ProxyMode to_client,
   if (to_client != ProxyMode::pass) {
     text += (text.empty() ? "" : ", ") + ("replies to " + name + " ") + mode_words(to_client);
   }
-  fault(text, [this, name] { site_->reach(name, site_->all()); });
+  const bool holed = to_server == ProxyMode::drop || to_client == ProxyMode::drop;
+  fault(text, [this, name, holed] {
+    site_->reach(name, site_->all());
+    if (!holed) return;
+    // A stream that bytes were swallowed from is of no use: it is made anew.
+    for (const int number : site_->all()) site_->way(name, number).reset();
+  });
 }
 
 std::vector<std::int64_t> Stage::bytes(Actor& client, Direction direction) {
@@ -179,8 +185,9 @@ std::vector<std::int64_t> Stage::bytes(Actor& client, Direction direction) {
 }
 
 void Stage::wait_for_bytes(Actor& client, Direction direction,
-                           const std::vector<std::int64_t>& since, int servers) {
-  const int wanted = servers == 0 ? site_->count() : servers;
+                           const std::vector<std::int64_t>& since) {
+  // A client of a quorum talks to all of its servers; another one to any of them.
+  const int wanted = profile_.quorum ? site_->count() / 2 + 1 : 1;
   const BootTime end = BootClock::now() + 20s;
   for (;;) {
     const std::vector<std::int64_t> now = bytes(client, direction);

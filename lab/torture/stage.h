@@ -73,9 +73,9 @@ class Stage {
   // Bytes are swallowed, kept or slowed down on this client's ways.
   void links(Actor& client, test::ProxyMode to_server, test::ProxyMode to_client,
              std::chrono::milliseconds delay = {});
-  // Waits until servers (all of them, or `servers` of them) have answered something more.
-  void wait_for_bytes(Actor& client, test::Direction direction, const std::vector<std::int64_t>& since,
-                      int servers = 0);
+  // Waits until more has come on this client's ways: of a quorum on those of a majority.
+  void wait_for_bytes(Actor& client, test::Direction direction,
+                      const std::vector<std::int64_t>& since);
   std::vector<std::int64_t> bytes(Actor& client, test::Direction direction);
   void heal();
 

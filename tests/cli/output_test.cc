@@ -13,7 +13,7 @@ namespace {
 using OutputTest = CliTest;
 
 constexpr const char* kCommands[] = {"run",  "acquire", "renew",   "release", "ls",
-                                     "show", "break",   "engines", "bench"};
+                                     "show", "break",   "engines", "bench",   "torture"};
 
 TEST_F(OutputTest, EveryCommandHasHelpWithExamples) {
   for (const char* command : kCommands) {

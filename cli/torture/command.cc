@@ -14,6 +14,7 @@
 #include "lab/torture/client_process.h"
 #include "lab/torture/torture.h"
 #include "table.h"
+#include "torture/command.h"
 
 namespace holdfast::cli {
 namespace {
@@ -281,8 +282,6 @@ int torture(const Session& session, const TortureOptions& options) {
   return report.as_expected() ? kOk : kUnexpected;
 }
 
-}  // namespace
-
 void add_torture(CLI::App& app, Invocation& invocation) {
   CLI::App* command = app.add_subcommand("torture", "Inject faults into real servers, and judge");
   auto options = std::make_shared<TortureOptions>();
@@ -317,12 +316,20 @@ void add_torture(CLI::App& app, Invocation& invocation) {
   });
 }
 
+// Of `torture` itself, not for people.
 void add_torture_client(CLI::App& app, Invocation& invocation) {
   CLI::App* command = app.add_subcommand(lab::kClientCommand, "");
   command->group("");  // not in the help
   command->callback([&invocation] {
     invocation.action = [] { return lab::run_client_process(std::cin, std::cout); };
   });
+}
+
+}  // namespace
+
+void declare_torture(CLI::App& app, Invocation& invocation) {
+  add_torture(app, invocation);
+  add_torture_client(app, invocation);
 }
 
 }  // namespace holdfast::cli
