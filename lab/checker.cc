@@ -139,7 +139,8 @@ std::vector<std::string> token_troubles_in(const std::vector<Belief>& beliefs) {
   std::vector<const Belief*> by_grant = by_asking;
   std::ranges::stable_sort(by_asking, {}, &Belief::asked);
   std::ranges::stable_sort(by_grant, {}, &Belief::from);
-  const Belief* highest = nullptr;  // of those that were granted before the present one was asked for
+  const Belief* highest =
+      nullptr;  // of those that were granted before the present one was asked for
   auto next = by_grant.begin();
   for (const Belief* belief : by_asking) {
     for (; next != by_grant.end() && (*next)->from < belief->asked; ++next) {

@@ -19,10 +19,8 @@ class Story {
   }
   Story& at(const std::string& who, EventKind kind, Fence fence, std::int64_t value,
             bool log = false) {
-    return add({.who = who,
-                .kind = kind,
-                .resource = ResourceId{"s", fence, log}.text(),
-                .value = value});
+    return add(
+        {.who = who, .kind = kind, .resource = ResourceId{"s", fence, log}.text(), .value = value});
   }
   Story& wait(Duration span) {
     now_ += span;

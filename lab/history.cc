@@ -17,16 +17,16 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::array<std::pair<EventKind, const char*>, 21> kNames{{
-    {EventKind::asked, "asked"},         {EventKind::granted, "granted"},
-    {EventKind::refused, "refused"},     {EventKind::believed, "believed"},
-    {EventKind::doubted, "doubted"},     {EventKind::renewed, "renewed"},
-    {EventKind::lost, "lost"},           {EventKind::releasing, "releasing"},
-    {EventKind::released, "released"},   {EventKind::read, "read"},
-    {EventKind::sent, "sent"},           {EventKind::wrote, "wrote"},
-    {EventKind::barred, "barred"},       {EventKind::unclear, "unclear"},
-    {EventKind::paused, "paused"},       {EventKind::resumed, "resumed"},
-    {EventKind::died, "died"},           {EventKind::fault, "fault"},
-    {EventKind::heal, "heal"},           {EventKind::probed, "probed"},
+    {EventKind::asked, "asked"},       {EventKind::granted, "granted"},
+    {EventKind::refused, "refused"},   {EventKind::believed, "believed"},
+    {EventKind::doubted, "doubted"},   {EventKind::renewed, "renewed"},
+    {EventKind::lost, "lost"},         {EventKind::releasing, "releasing"},
+    {EventKind::released, "released"}, {EventKind::read, "read"},
+    {EventKind::sent, "sent"},         {EventKind::wrote, "wrote"},
+    {EventKind::barred, "barred"},     {EventKind::unclear, "unclear"},
+    {EventKind::paused, "paused"},     {EventKind::resumed, "resumed"},
+    {EventKind::died, "died"},         {EventKind::fault, "fault"},
+    {EventKind::heal, "heal"},         {EventKind::probed, "probed"},
     {EventKind::stranded, "stranded"},
 }};
 

@@ -39,9 +39,9 @@ enum class EventKind {
   unclear,    // a read or write whose outcome nobody knows
   paused,     // it stops itself at the point `text`
   resumed,
-  died,   // killed
-  fault,  // something was done to a server or a link; `text` says what
-  heal,   // and undone
+  died,      // killed
+  fault,     // something was done to a server or a link; `text` says what
+  heal,      // and undone
   probed,    // after the heal: a newcomer got the lock; value: after so many milliseconds
   stranded,  // after the heal: it did not get it in time
 };

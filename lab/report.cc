@@ -49,8 +49,8 @@ const Cell* Report::find(const std::string& row, const std::string& engine) cons
 }
 
 bool Report::as_expected() const {
-  return std::ranges::all_of(
-      cells_, [](const auto& cell) { return cell.second.differences().empty(); });
+  return std::ranges::all_of(cells_,
+                             [](const auto& cell) { return cell.second.differences().empty(); });
 }
 
 Tally Report::sum() const {
@@ -73,14 +73,10 @@ std::string report_json(const Report& report) {
                     {"then", row.then},
                     {"engines", cells}});
   }
-  const Json page = {{"title", report.title},
-                     {"command", report.command},
-                     {"made_at", report.made_at},
-                     {"machine", report.machine},
-                     {"partial", report.partial},
-                     {"as_expected", report.as_expected()},
-                     {"runs", report.sum().runs},
-                     {"warnings", report.warnings},
+  const Json page = {{"title", report.title},     {"command", report.command},
+                     {"made_at", report.made_at}, {"machine", report.machine},
+                     {"partial", report.partial}, {"as_expected", report.as_expected()},
+                     {"runs", report.sum().runs}, {"warnings", report.warnings},
                      {"scenarios", rows}};
   return page.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

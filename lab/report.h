@@ -46,10 +46,10 @@ struct Cell {
 class Report {
  public:
   std::string title;
-  std::string command;    // that makes it again
-  std::string made_at;    // "2026-11-16 08:30 UTC"
-  std::string machine;    // processors, kernel, versions of the servers
-  bool partial = false;   // it was ended before its end
+  std::string command;   // that makes it again
+  std::string made_at;   // "2026-11-16 08:30 UTC"
+  std::string machine;   // processors, kernel, versions of the servers
+  bool partial = false;  // it was ended before its end
   std::vector<std::string> warnings;
   std::vector<Row> rows;
   std::vector<std::string> engines;
@@ -59,15 +59,15 @@ class Report {
   const Cell* find(const std::string& row, const std::string& engine) const;
   const std::map<std::pair<std::string, std::string>, Cell>& cells() const { return cells_; }
 
-  bool as_expected() const;   // every cell
-  Tally sum() const;          // of all cells
+  bool as_expected() const;  // every cell
+  Tally sum() const;         // of all cells
 
  private:
   std::map<std::pair<std::string, std::string>, Cell> cells_;
 };
 
-std::string report_html(const Report& report);  // a whole page, without outside resources
-std::string report_json(const Report& report);  // with the kept histories
+std::string report_html(const Report& report);      // a whole page, without outside resources
+std::string report_json(const Report& report);      // with the kept histories
 std::string report_markdown(const Report& report);  // the matrix
 
 }  // namespace holdfast::lab

@@ -65,7 +65,8 @@ std::string matrix_cell(const Report& report, const Row& row, const std::string&
 }
 
 std::string matrix(const Report& report) {
-  std::string html = "<div class=\"card scroll\"><table class=\"matrix\"><thead><tr><th>#</th><th>scenario</th>";
+  std::string html =
+      "<div class=\"card scroll\"><table class=\"matrix\"><thead><tr><th>#</th><th>scenario</th>";
   for (const std::string& engine : report.engines) html += "<th>" + escaped(engine) + "</th>";
   html += "</tr></thead><tbody>\n";
   for (const Row& row : report.rows) {
@@ -78,9 +79,11 @@ std::string matrix(const Report& report) {
 
 std::string legend() {
   return "<p class=\"soft\"><span class=\"tag S\">S</span> safe: no violation seen &nbsp; "
-         "<span class=\"tag L\">L</span> safe, but nobody gets the lock while the fault lasts &nbsp; "
+         "<span class=\"tag L\">L</span> safe, but nobody gets the lock while the fault lasts "
+         "&nbsp; "
          "<span class=\"tag F\">V, f S</span> two holders or a lost update; none with a fence that "
-         "checks reads and writes &nbsp; <span class=\"tag V\">V, f V</span> with that fence as well "
+         "checks reads and writes &nbsp; <span class=\"tag V\">V, f V</span> with that fence as "
+         "well "
          "&nbsp; <span class=\"tag Q\">?</span> unknown &nbsp; – does not apply. "
          "A red frame: other than expected.</p>\n";
 }
@@ -107,20 +110,20 @@ std::string questions(const Cell& cell) {
 
 std::string section(const Row& row, const std::string& engine, const Cell& cell) {
   const std::string measured = letters(cell.tally);
-  std::string html = "<details id=\"" + anchor_of(row.id, engine) + "\"><summary><span class=\"tag " +
-                     color_of(measured) + "\">" + escaped(measured) + "</span><h3>" +
-                     escaped(row.id + " · " + engine) + "</h3><span class=\"soft\">" +
-                     escaped(row.title) + "</span></summary>\n";
+  std::string html = "<details id=\"" + anchor_of(row.id, engine) +
+                     "\"><summary><span class=\"tag " + color_of(measured) + "\">" +
+                     escaped(measured) + "</span><h3>" + escaped(row.id + " · " + engine) +
+                     "</h3><span class=\"soft\">" + escaped(row.title) + "</span></summary>\n";
   html += "<dl><dt>given</dt><dd>" + escaped(row.given) + "</dd><dt>when</dt><dd>" +
           escaped(row.when) + "</dd><dt>then</dt><dd>" + escaped(row.then) + "</dd></dl>\n";
   if (!cell.why.empty()) html += "<p>" + escaped(cell.why) + "</p>\n";
-  html += questions(cell) + list_of(cell.differences()) + list_of(cell.notes) +
-          list_of(cell.troubles);
+  html +=
+      questions(cell) + list_of(cell.differences()) + list_of(cell.notes) + list_of(cell.troubles);
   for (const KeptRun& run : cell.kept) {
     html += "<div class=\"scroll\">" +
-            timeline_svg(run.history, run.finding,
-                         "scenario " + row.id + " on " + engine + ", run " +
-                             std::to_string(run.number)) +
+            timeline_svg(
+                run.history, run.finding,
+                "scenario " + row.id + " on " + engine + ", run " + std::to_string(run.number)) +
             "</div>\n";
   }
   return html + "</details>\n";
@@ -129,15 +132,16 @@ std::string section(const Row& row, const std::string& engine, const Cell& cell)
 }  // namespace
 
 std::string report_html(const Report& report) {
-  std::string html = "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
-                     "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\"><title>" +
-                     escaped(report.title) + "</title>\n" + kStyle + "</head><body><main>\n<h1>" +
-                     escaped(report.title) + "</h1>\n<p class=\"soft\">" + escaped(report.made_at) +
-                     " · " + escaped(report.machine) + "<br>made by <code>" +
-                     escaped(report.command) + "</code></p>\n";
+  std::string html =
+      "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
+      "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\"><title>" +
+      escaped(report.title) + "</title>\n" + kStyle + "</head><body><main>\n<h1>" +
+      escaped(report.title) + "</h1>\n<p class=\"soft\">" + escaped(report.made_at) + " · " +
+      escaped(report.machine) + "<br>made by <code>" + escaped(report.command) + "</code></p>\n";
   if (report.partial) {
-    html += "<div class=\"card warn\"><b>Partial.</b> It was ended before all runs were made; "
-            "what is here was measured.</div>\n";
+    html +=
+        "<div class=\"card warn\"><b>Partial.</b> It was ended before all runs were made; "
+        "what is here was measured.</div>\n";
   }
   const std::uint64_t runs = report.sum().runs;
   html += report.as_expected()
@@ -156,8 +160,9 @@ std::string report_html(const Report& report) {
     }
   }
   // A link from the matrix opens what it leads to.
-  html += "<script>function show(){const d=document.getElementById(location.hash.slice(1));"
-          "if(d){d.open=true;d.scrollIntoView()}}addEventListener('hashchange',show);show()</script>\n";
+  html +=
+      "<script>function show(){const d=document.getElementById(location.hash.slice(1));"
+      "if(d){d.open=true;d.scrollIntoView()}}addEventListener('hashchange',show);show()</script>\n";
   return html + "</main></body></html>\n";
 }
 

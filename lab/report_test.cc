@@ -78,8 +78,8 @@ TEST(ReportTest, TheTimelineShowsWhatHappened) {
   const History history = pause_story();
   const std::string svg = timeline_svg(history, check(history), "one & two");
   EXPECT_TRUE(balanced(svg));
-  for (const char* part : {"one &amp; two", "two holders", "lost update", "refused", "killed &amp; gone",
-                           "&lt;after&gt;", ">33<", "prefers-color-scheme"}) {
+  for (const char* part : {"one &amp; two", "two holders", "lost update", "refused",
+                           "killed &amp; gone", "&lt;after&gt;", ">33<", "prefers-color-scheme"}) {
     EXPECT_THAT(svg, HasSubstr(part));
   }
 }

@@ -9,14 +9,15 @@
 namespace holdfast::lab {
 namespace {
 
-constexpr double kLeft = 112;   // names of lanes and of resources
-constexpr double kRight = 40;   //
-constexpr double kTop = 46;     // the title
-constexpr double kFaults = 58;  // what is done to servers: three rows of text
-constexpr double kLane = 104;   // a client
-constexpr double kBar = 24;     // its hold
-constexpr double kRow = 18;     // one kind of resource
-constexpr double kFoot = 64;    // figures and legend
+constexpr double kLeft = 112;     // names of lanes and of resources
+constexpr double kRight = 96;     // room for the last words
+constexpr double kTop = 46;       // the title
+constexpr double kFaults = 58;    // what is done to servers: three rows of text
+constexpr double kLane = 104;     // a client that works on resources
+constexpr double kFlatLane = 52;  // one that only takes the lock
+constexpr double kBar = 24;       // its hold
+constexpr double kRow = 18;       // one kind of resource
+constexpr double kFoot = 64;      // figures and legend
 
 constexpr const char* kStyle = R"(<style>
 .tl{--bg:#ffffff;--ink:#1d2433;--soft:#5d6675;--line:#c9d0da;--a:#2f6fde;--b:#0f8f6e;--c:#8a55d7;
@@ -52,8 +53,9 @@ std::string line(double x1, double y1, double x2, double y2, const std::string& 
 
 std::string box(double x, double y, double width, double height, const std::string& fill,
                 double round = 3) {
-  return "<rect" + attribute("x", x) + attribute("y", y) + attribute("width", std::max(width, 2.0)) +
-         attribute("height", height) + attribute("rx", round) + " fill=\"" + fill + "\"/>\n";
+  return "<rect" + attribute("x", x) + attribute("y", y) +
+         attribute("width", std::max(width, 2.0)) + attribute("height", height) +
+         attribute("rx", round) + " fill=\"" + fill + "\"/>\n";
 }
 
 std::string seconds(Duration span) {
@@ -67,13 +69,13 @@ class Picture {
   Picture(const History& history, const Finding& finding, std::size_t most_events)
       : finding_(finding), plan_(history, finding, most_events) {
     for (const LostUpdate& update : finding.lost_updates) {
-      if (update.resource.sheet == plan_.sheet() && !update.resource.log) harmful_.insert(update.at);
+      if (update.resource.sheet == plan_.sheet() && !update.resource.log)
+        harmful_.insert(update.at);
     }
   }
 
   std::string draw(const std::string& title) const {
-    const double lanes = static_cast<double>(plan_.lanes().size());
-    const double height = kTop + kFaults + lanes * kLane + kFoot;
+    const double height = top_of(plan_.lanes().size()) + kFoot;
     const double width = std::max(kLeft + plan_.width() + kRight, 640.0);
     std::string svg = "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"tl\" viewBox=\"0 0 " +
                       number(width) + " " + number(height) + "\"" + attribute("width", width) +
@@ -90,8 +92,20 @@ class Picture {
 
  private:
   double x(BootTime moment) const { return kLeft + plan_.x_of(moment); }
+  bool works(const std::string& who) const {
+    return std::ranges::any_of(plan_.events(), [&](const Event& event) {
+      return event.who == who && !event.resource.empty();
+    });
+  }
+  double first_top() const {
+    const bool any = std::ranges::any_of(
+        plan_.events(), [](const Event& event) { return event.kind == EventKind::fault; });
+    return any ? kTop + kFaults : kTop + 8;
+  }
   double top_of(std::size_t lane) const {
-    return kTop + kFaults + static_cast<double>(lane) * kLane;
+    double top = first_top();
+    for (std::size_t i = 0; i < lane; ++i) top += works(plan_.lanes()[i]) ? kLane : kFlatLane;
+    return top;
   }
   static std::string color_of(std::size_t lane) {
     static constexpr const char* kColors[] = {"var(--a)", "var(--b)", "var(--c)", "var(--d)"};
@@ -105,7 +119,7 @@ class Picture {
       const BootTime from = std::max(overlap.first.from, overlap.second.from);
       const BootTime until = std::min(overlap.first.until, overlap.second.until);
       if (until < plan_.begin() || from > plan_.end()) continue;
-      svg += box(x(from), kTop + kFaults - 4, x(until) - x(from), height - kTop - kFaults - kFoot + 8,
+      svg += box(x(from), first_top() - 4, x(until) - x(from), height - first_top() - kFoot + 8,
                  "var(--band)", 0);
       svg += text_at(x(from) + 4, height - kFoot + 2, "two holders", "badt");
     }
@@ -113,7 +127,8 @@ class Picture {
   }
 
   std::string faults(double height) const {
-    std::string svg = text_at(14, kTop + 14, "servers", "soft");
+    std::string svg;
+    if (first_top() > kTop + 8) svg += text_at(14, kTop + 14, "faults", "soft");
     double last[3] = {-1e9, -1e9, -1e9};  // where the text of each row ends
     for (const Event& event : plan_.events()) {
       if (event.kind != EventKind::fault && event.kind != EventKind::heal) continue;
@@ -137,7 +152,7 @@ class Picture {
     std::string svg = line(8, top - 6, kLeft + plan_.width() + kRight, top - 6, "var(--line)");
     svg += text_at(14, top + 17, who, "who");
     static constexpr const char* kRows[] = {"no fence", "write fence", "full fence"};
-    for (std::size_t row = 0; row < 3; ++row) {
+    for (std::size_t row = 0; works(who) && row < 3; ++row) {
       const double y = row_y(top, row);
       svg += text_at(kLeft - 12, y + 4, kRows[row], "soft", "end");
       svg += line(kLeft, y, kLeft + plan_.width() + 8, y, "var(--line)", "1 5");
@@ -179,8 +194,10 @@ class Picture {
       // The last digits tell tokens apart; those that are made of a clock have sixteen.
       const std::string token = std::to_string(belief.token);
       const std::string shown = token.size() > 6 ? "…" + token.substr(token.size() - 5) : token;
-      if (width > 60) svg += text_at(from + 5, top + 16, shown, "on");
-      else svg += text_at(from, top - 1, shown, "soft");
+      if (width > 60)
+        svg += text_at(from + 5, top + 16, shown, "on");
+      else
+        svg += text_at(from - 4, top + 16, shown, "soft", "end");
     }
     return svg;
   }
@@ -209,7 +226,8 @@ class Picture {
     switch (event.kind) {
       case EventKind::lost: return flag(at, top, "lost()", "badt");
       case EventKind::doubted: return flag(at, top, "held: no", "soft");
-      case EventKind::released: return flag(at, top, "released", "soft");
+      case EventKind::released:
+        return flag(at, top, event.text.empty() ? "released" : "release: " + event.text, "soft");
       case EventKind::died: return flag(at, top, "killed", "badt");
       case EventKind::refused: return flag(at, top, event.text, "badt");
       case EventKind::stranded: return flag(at, top, "not granted", "badt");
@@ -237,8 +255,7 @@ class Picture {
       const bool harm = harmful_.contains(event.at);
       const std::string paint = harm ? "var(--bad)" : color;
       return circle(at, y, 5, paint, paint) +
-             text_at(at + 8, y + 4, "w" + value + (harm ? " lost update" : ""),
-                     harm ? "badt" : "");
+             text_at(at + 8, y + 4, "w" + value + (harm ? " lost update" : ""), harm ? "badt" : "");
     }
     if (event.kind != EventKind::barred) return text_at(at - 3, y + 4, "?", "badt");
     return line(at - 5, y - 5, at + 5, y + 5, "var(--bad)", nullptr, 2) +
@@ -259,10 +276,11 @@ class Picture {
       svg += line(x(moment), y - 3, x(moment), y + 3, "var(--soft)");
       svg += text_at(x(moment), y + 16, seconds(moment - plan_.begin()), "soft", "middle");
     }
-    svg += text_at(14, height - 12,
-                   "bar: believes it holds, with its token · r0 read 0 · w1 wrote 1 · order of steps: " +
-                       plan_.sheet() + (plan_.cut() ? " · part of a longer run" : ""),
-                   "soft");
+    svg += text_at(
+        14, height - 12,
+        "bar: believes it holds, with its token · r0 read 0 · w1 wrote 1 · order of steps: " +
+            plan_.sheet() + (plan_.cut() ? " · part of a longer run" : ""),
+        "soft");
     return svg;
   }
 

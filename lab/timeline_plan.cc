@@ -81,9 +81,8 @@ void TimelinePlan::cut_to(std::size_t most_events, const Finding& finding) {
   if (finding.lost_updates.empty() && !finding.overlaps.empty()) {
     middle = finding.overlaps.front().second.from;
   }
-  const auto at =
-      static_cast<std::size_t>(std::ranges::lower_bound(events_, middle, {}, &Event::at) -
-                               events_.begin());
+  const auto at = static_cast<std::size_t>(
+      std::ranges::lower_bound(events_, middle, {}, &Event::at) - events_.begin());
   const std::size_t before = most_events * 3 / 4;
   const std::size_t first = std::min(at > before ? at - before : 0, events_.size() - most_events);
   const auto from = events_.begin() + static_cast<std::ptrdiff_t>(first);

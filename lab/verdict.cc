@@ -27,7 +27,8 @@ std::string letters_of(Expect overlap, Expect unfenced, Expect fenced, Expect st
     if (stalled == Expect::no) return "S";
     return stalled == Expect::yes ? "L" : "S/L";
   }
-  const Expect worst = overlap == Expect::yes ? overlap : (unfenced == Expect::no ? overlap : unfenced);
+  const Expect worst =
+      overlap == Expect::yes ? overlap : (unfenced == Expect::no ? overlap : unfenced);
   std::string text = letter(worst);
   text += ", f ";
   text += letter(fenced);
@@ -137,7 +138,8 @@ std::string Tally::text(Question question) const {
     if (known == 0) return result;
     result += "; ";
   }
-  if (yes_of(question) > 0) return result + "in " + std::to_string(yes_of(question)) + " of " + runs_text(known);
+  if (yes_of(question) > 0)
+    return result + "in " + std::to_string(yes_of(question)) + " of " + runs_text(known);
   return result + "no violation in " + runs_text(known) + " (at most " +
          percent(rule_of_three(known)) + " at 95 %)";
 }
@@ -169,8 +171,7 @@ std::string letters(const Tally& tally) {
     return tally.yes_of(question) > 0 ? Expect::yes : Expect::no;
   };
   return letters_of(seen(Question::overlap), seen(Question::harm_unfenced),
-                    seen(Question::harm_fenced), seen(Question::stalled),
-                    seen(Question::stranded));
+                    seen(Question::harm_fenced), seen(Question::stalled), seen(Question::stranded));
 }
 
 std::vector<std::string> differences(const Expected& expected, const Tally& tally) {

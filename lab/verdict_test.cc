@@ -40,9 +40,8 @@ TEST(VerdictTest, LettersOfTheDebate) {
   EXPECT_EQ(letters(Expected{}), "S");
   EXPECT_EQ(letters(Expected{.stalled = Expect::yes}), "L");
   EXPECT_EQ(letters(Expected{.overlap = Expect::yes, .harm_unfenced = Expect::yes}), "V, f S");
-  EXPECT_EQ(letters(Expected{.overlap = Expect::yes,
-                             .harm_unfenced = Expect::yes,
-                             .harm_fenced = Expect::yes}),
+  EXPECT_EQ(letters(Expected{
+                .overlap = Expect::yes, .harm_unfenced = Expect::yes, .harm_fenced = Expect::yes}),
             "V, f V");
   EXPECT_EQ(letters(Expected{.harm_unfenced = Expect::yes}), "V, f S");
   EXPECT_EQ(letters(Expected{.stranded = Expect::yes}), "stranded");

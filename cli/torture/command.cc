@@ -61,7 +61,8 @@ struct TortureOptions {
 
 std::string known_engines() {
   std::string names;
-  for (const Profile& profile : lab::profiles()) names += (names.empty() ? "" : ", ") + profile.name;
+  for (const Profile& profile : lab::profiles())
+    names += (names.empty() ? "" : ", ") + profile.name;
   return names;
 }
 
@@ -116,8 +117,8 @@ Result<lab::TorturePlan> plan_of(const Session& session, const TortureOptions& o
   for (const std::string& name : options.engines) {
     const Profile* profile = lab::find_profile(name);
     if (profile == nullptr) {
-      return Failure(Code::invalid_argument,
-                     "there is no engine '" + name + "' to start here; there are " + known_engines());
+      return Failure(Code::invalid_argument, "there is no engine '" + name +
+                                                 "' to start here; there are " + known_engines());
     }
     plan.engines.push_back(*profile);
   }
@@ -125,8 +126,9 @@ Result<lab::TorturePlan> plan_of(const Session& session, const TortureOptions& o
     Result<std::string> url = session.url();
     if (!url) return url.failure();
     if (!plan.engines.empty()) {
-      return Failure(Code::invalid_argument,
-                     "--on names your own server, --engine servers that are started here: choose one");
+      return Failure(
+          Code::invalid_argument,
+          "--on names your own server, --engine servers that are started here: choose one");
     }
     plan.engines.push_back(lab::profile_of_url(*url));
   } else if (options.engines.empty()) {

@@ -24,7 +24,8 @@ int launch_torture(const Session& session, const std::vector<std::string>& argum
   }
   return session.fail("misconfigured",
                       "cannot run holdfast-torture, which should be beside holdfast or in "
-                      "../libexec/holdfast: " + std::string(std::strerror(error)),
+                      "../libexec/holdfast: " +
+                          std::string(std::strerror(error)),
                       kMisconfigured);
 }
 

@@ -133,9 +133,10 @@ bool Actor::answers_within(Duration limit) { return poll_input(limit); }
 
 std::string Actor::answer(Duration limit) {
   if (!poll_input(limit)) {
-    throw Trouble(name_ + " did not answer within " +
-                  std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(limit).count()) +
-                  " ms");
+    throw Trouble(
+        name_ + " did not answer within " +
+        std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(limit).count()) +
+        " ms");
   }
   const std::size_t end = input_.find('\n');
   std::string line = input_.substr(0, end);
@@ -158,8 +159,8 @@ void Actor::stop(const std::string& point) {
 
 bool Actor::is_stopped() {
   siginfo_t info{};
-  const int result = waitid(P_PID, static_cast<id_t>(pid_), &info,
-                            WSTOPPED | WEXITED | WNOHANG | WNOWAIT);
+  const int result =
+      waitid(P_PID, static_cast<id_t>(pid_), &info, WSTOPPED | WEXITED | WNOHANG | WNOWAIT);
   if (result == 0 && info.si_pid == pid_ && info.si_code != CLD_STOPPED) {
     throw Trouble(name_ + " has ended by itself");
   }

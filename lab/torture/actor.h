@@ -48,19 +48,20 @@ class Actor {
   const std::string& name() const { return name_; }
   bool alive() const { return pid_ > 0; }
 
-  void open(const std::string& lock, const std::string& url, const std::string& recipe = "holdfast");
+  void open(const std::string& lock, const std::string& url,
+            const std::string& recipe = "holdfast");
 
-  void tell(const std::string& line);           // does not wait for the answer
-  std::string answer(Duration limit);           // throws Trouble if none comes
-  bool answers_within(Duration limit);          // the answer is kept for answer()
+  void tell(const std::string& line);   // does not wait for the answer
+  std::string answer(Duration limit);   // throws Trouble if none comes
+  bool answers_within(Duration limit);  // the answer is kept for answer()
   std::string ask(const std::string& line, Duration limit = std::chrono::seconds(60));
 
   // SIGSTOP from outside; in the history as a pause at `point`.
   void stop(const std::string& point);
   void wait_until_stopped();  // by itself (the command "stop")
   bool is_stopped();
-  void resume();              // SIGCONT
-  void kill();                // SIGKILL, and in the history
+  void resume();  // SIGCONT
+  void kill();    // SIGKILL, and in the history
 
  private:
   bool poll_input(Duration limit);  // reads what there is; true if a line is complete

@@ -33,8 +33,8 @@ class Shipped : public Contender {
 
   Result<Token> acquire(const Ask& ask) override {
     Mutex mutex = client_.mutex(name_, {.ttl = ask.ttl, .auto_renew = ask.renew});
-    Result<Lease> lease = ask.patience > Duration::zero() ? mutex.try_acquire_for(ask.patience)
-                                                          : mutex.try_acquire();
+    Result<Lease> lease =
+        ask.patience > Duration::zero() ? mutex.try_acquire_for(ask.patience) : mutex.try_acquire();
     if (!lease) return lease.failure();
     lease_ = std::move(lease).value();
     return lease_.token();
@@ -48,9 +48,7 @@ class Shipped : public Contender {
   Lease lease_;
 };
 
-int port_of(const std::string& url) {
-  return std::stoi(url.substr(url.rfind(':') + 1));
-}
+int port_of(const std::string& url) { return std::stoi(url.substr(url.rfind(':') + 1)); }
 
 // What the naive recipes share: a connection, a value of their own, and a clock if they look at it.
 class Naive : public Contender {
@@ -72,9 +70,9 @@ class Naive : public Contender {
   bool held() override { return end_ && BootClock::now() < *end_; }
   Result<void> release() override {
     end_.reset();
-    server_.command({"EVAL",
-                     "if redis.call('get',KEYS[1])==ARGV[1] then return redis.call('del',KEYS[1]) end",
-                     "1", name_, id_});
+    server_.command(
+        {"EVAL", "if redis.call('get',KEYS[1])==ARGV[1] then return redis.call('del',KEYS[1]) end",
+         "1", name_, id_});
     return {};
   }
 

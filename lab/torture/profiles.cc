@@ -12,14 +12,15 @@ using namespace std::chrono_literals;
 
 // "", or what to install.
 auto needs(std::string program, std::string package) {
-  return [program = std::move(program), package = std::move(package)]() -> std::optional<std::string> {
-    try {
-      test::find_program(program, package);
-      return std::nullopt;
-    } catch (const std::runtime_error& error) {
-      return error.what();
-    }
-  };
+  return
+      [program = std::move(program), package = std::move(package)]() -> std::optional<std::string> {
+        try {
+          test::find_program(program, package);
+          return std::nullopt;
+        } catch (const std::runtime_error& error) {
+          return error.what();
+        }
+      };
 }
 
 std::optional<std::string> nothing_missing() { return std::nullopt; }

@@ -111,7 +111,8 @@ class RandomRun {
   }
 
   void cut(Actor& client) {
-    static const std::vector<ProxyMode> kModes = {ProxyMode::delay, ProxyMode::hold, ProxyMode::drop};
+    static const std::vector<ProxyMode> kModes = {ProxyMode::delay, ProxyMode::hold,
+                                                  ProxyMode::drop};
     const ProxyMode mode = pick(kModes);
     switch (dice_() % 4) {
       case 0: stage_.links(client, mode, ProxyMode::pass, 80ms); break;
@@ -148,13 +149,14 @@ void play_random(Stage& stage, std::uint64_t seed, Duration duration) {
 }
 
 Scenario random_scenario(std::uint64_t seed, Duration duration) {
-  return {.row = {.id = "random",
-                  .title = "random faults, from seed " + std::to_string(seed),
-                  .given = "three clients take turns, and stop themselves now and then",
-                  .when = "faults come one after the other: links, servers, clocks",
-                  .then = "with a full fence no update is lost, and in the end somebody gets the lock"},
-          .expected = expected_of_random,
-          .play = [seed, duration](Stage& stage) { play_random(stage, seed, duration); }};
+  return {
+      .row = {.id = "random",
+              .title = "random faults, from seed " + std::to_string(seed),
+              .given = "three clients take turns, and stop themselves now and then",
+              .when = "faults come one after the other: links, servers, clocks",
+              .then = "with a full fence no update is lost, and in the end somebody gets the lock"},
+      .expected = expected_of_random,
+      .play = [seed, duration](Stage& stage) { play_random(stage, seed, duration); }};
 }
 
 }  // namespace holdfast::lab

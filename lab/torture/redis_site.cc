@@ -55,13 +55,15 @@ class RedisSiteServer : public SiteServer {
 
 std::string hosts(const std::vector<int>& ports) {
   std::string text;
-  for (const int port : ports) text += (text.empty() ? "" : ",") + ("127.0.0.1:" + std::to_string(port));
+  for (const int port : ports)
+    text += (text.empty() ? "" : ",") + ("127.0.0.1:" + std::to_string(port));
   return text;
 }
 
 std::vector<std::unique_ptr<SiteServer>> servers(int count, Keeping keeping) {
   std::vector<std::unique_ptr<SiteServer>> list;
-  for (int i = 0; i < count; ++i) list.push_back(std::make_unique<RedisSiteServer>(to_redis(keeping)));
+  for (int i = 0; i < count; ++i)
+    list.push_back(std::make_unique<RedisSiteServer>(to_redis(keeping)));
   return list;
 }
 

@@ -34,9 +34,8 @@ const Scenario* find_scenario(const std::string& id);
 inline constexpr Expected kSafe{};
 inline constexpr Expected kStall{.stalled = Expect::yes};
 // Two holders; updates are lost unless reads are fenced, too.
-inline constexpr Expected kFenceSaves{.overlap = Expect::yes,
-                                      .harm_unfenced = Expect::yes,
-                                      .harm_write_fenced = Expect::yes};
+inline constexpr Expected kFenceSaves{
+    .overlap = Expect::yes, .harm_unfenced = Expect::yes, .harm_write_fenced = Expect::yes};
 
 // The parts of scenarios().
 void add_pauses(std::vector<Scenario>& list);

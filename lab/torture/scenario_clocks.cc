@@ -122,10 +122,9 @@ void add_clocks(std::vector<Scenario>& list) {
                           .when = "the clocks of all servers jump back by an hour",
                           .then = "B asks, and waits for longer than the ttl"},
                   .needs = {Can::move_wall},
-                  .expected =
-                      [](const Profile& profile) -> std::optional<Expected> {
-                        return profile.wall_clock_ttl ? kStall : kSafe;
-                      },
+                  .expected = [](const Profile& profile) -> std::optional<Expected> {
+                    return profile.wall_clock_ttl ? kStall : kSafe;
+                  },
                   .play = clocks_back});
 }
 

@@ -92,20 +92,18 @@ void add_crashes(std::vector<Scenario>& list) {
                           .when = "the server (server 3) is killed and comes back empty",
                           .then = "B asks; of five servers it reaches 3, 4 and 5"},
                   .needs = {Can::restart_empty},
-                  .expected =
-                      [](const Profile& profile) -> std::optional<Expected> {
-                        return profile.quorum ? kSafe : kFenceSaves;
-                      },
+                  .expected = [](const Profile& profile) -> std::optional<Expected> {
+                    return profile.quorum ? kSafe : kFenceSaves;
+                  },
                   .play = restart,
-                  .why =
-                      [](const Profile& profile) -> std::string {
-                        if (profile.quorum) {
-                          return "A server that comes back empty does not vote until a majority of "
-                                 "the others has let it in again, and a ttl has passed.";
-                        }
-                        return "Tokens begin at the server's clock, not at 1: those of the empty "
-                               "server are higher as long as its clock is not set back.";
-                      }});
+                  .why = [](const Profile& profile) -> std::string {
+                    if (profile.quorum) {
+                      return "A server that comes back empty does not vote until a majority of "
+                             "the others has let it in again, and a ttl has passed.";
+                    }
+                    return "Tokens begin at the server's clock, not at 1: those of the empty "
+                           "server are higher as long as its clock is not set back.";
+                  }});
   list.push_back({.row = {.id = "9",
                           .title = "a server crashes and comes back with its data",
                           .given = "A holds the lock, on servers that flush each write",

@@ -183,14 +183,13 @@ void add_links(std::vector<Scenario>& list) {
                           .when = "the server ends all sessions",
                           .then = "A learns of it at once, not at its next renewal"},
                   .needs = {Can::kill_sessions},
-                  .expected =
-                      [](const Profile& profile) -> std::optional<Expected> {
-                        if (!profile.session_hold) return kSafe;
-                        // Between the end of the session and A's noticing it: a race.
-                        return Expected{.overlap = Expect::may,
-                                        .harm_unfenced = Expect::may,
-                                        .harm_write_fenced = Expect::may};
-                      },
+                  .expected = [](const Profile& profile) -> std::optional<Expected> {
+                    if (!profile.session_hold) return kSafe;
+                    // Between the end of the session and A's noticing it: a race.
+                    return Expected{.overlap = Expect::may,
+                                    .harm_unfenced = Expect::may,
+                                    .harm_write_fenced = Expect::may};
+                  },
                   .play = killed_session});
 }
 

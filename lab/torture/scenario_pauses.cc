@@ -80,13 +80,14 @@ void late_write(Stage& stage) {
 }  // namespace
 
 void add_pauses(std::vector<Scenario>& list) {
-  list.push_back({.row = {.id = "1",
-                          .title = "the holder pauses after its last check",
-                          .given = "A holds the lock, has checked it and has read",
-                          .when = "A is stopped for longer than its ttl; B gets the lock, reads and writes",
-                          .then = "A wakes up and writes without another look"},
-                  .expected = fence_saves,
-                  .play = pause_after_the_check});
+  list.push_back(
+      {.row = {.id = "1",
+               .title = "the holder pauses after its last check",
+               .given = "A holds the lock, has checked it and has read",
+               .when = "A is stopped for longer than its ttl; B gets the lock, reads and writes",
+               .then = "A wakes up and writes without another look"},
+       .expected = fence_saves,
+       .play = pause_after_the_check});
   list.push_back({.row = {.id = "2",
                           .title = "the client pauses before its check",
                           .given = "A has asked; the replies are on their way",
@@ -95,18 +96,17 @@ void add_pauses(std::vector<Scenario>& list) {
                   .needs = {Can::cut_links},
                   .expected = safe,
                   .play = pause_before_the_check});
-  list.push_back({.row = {.id = "3",
-                          .title = "a write is under way for too long",
-                          .given = "A holds the lock, has read, and sends its write",
-                          .when = "the write is delayed, A dies, and B gets the lock, reads and writes",
-                          .then = "A's write arrives"},
-                  // Nobody believed at the same time; the harm is there all the same.
-                  .expected =
-                      [](const Profile&) -> std::optional<Expected> {
-                        return Expected{.harm_unfenced = Expect::yes,
-                                        .harm_write_fenced = Expect::yes};
-                      },
-                  .play = late_write});
+  list.push_back(
+      {.row = {.id = "3",
+               .title = "a write is under way for too long",
+               .given = "A holds the lock, has read, and sends its write",
+               .when = "the write is delayed, A dies, and B gets the lock, reads and writes",
+               .then = "A's write arrives"},
+       // Nobody believed at the same time; the harm is there all the same.
+       .expected = [](const Profile&) -> std::optional<Expected> {
+         return Expected{.harm_unfenced = Expect::yes, .harm_write_fenced = Expect::yes};
+       },
+       .play = late_write});
 }
 
 }  // namespace holdfast::lab

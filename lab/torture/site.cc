@@ -33,7 +33,8 @@ std::string Site::url(const std::string& client) {
   }
   auto& ways = ways_[client];
   if (ways.empty()) {
-    for (const auto& server : servers_) ways.push_back(std::make_unique<test::Proxy>(server->port()));
+    for (const auto& server : servers_)
+      ways.push_back(std::make_unique<test::Proxy>(server->port()));
   }
   for (const auto& way : ways) ports.push_back(way->port());
   return url_of_(ports);

@@ -11,9 +11,12 @@ class SqliteSite : public Site {
 
  private:
   explicit SqliteSite(std::unique_ptr<test::TempDir> folder)
-      : Site({}, [path = folder->path()](const std::vector<int>&) {
-          return "sqlite://" + (path / "locks.db").string();
-        }, false),
+      : Site(
+            {},
+            [path = folder->path()](const std::vector<int>&) {
+              return "sqlite://" + (path / "locks.db").string();
+            },
+            false),
         folder_(std::move(folder)) {}
 
   std::unique_ptr<test::TempDir> folder_;

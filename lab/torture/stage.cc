@@ -63,9 +63,7 @@ void Stage::begin_acquire(Actor& client, Duration ttl, Duration patience, Renewa
               (renewal == Renewal::renew ? " renew" : " once"));
 }
 
-bool Stage::answer_is_granted(Actor& client) {
-  return client.answer(120s).starts_with("granted");
-}
+bool Stage::answer_is_granted(Actor& client) { return client.answer(120s).starts_with("granted"); }
 
 bool Stage::acquire(Actor& client, Duration ttl, Duration patience, Renewal renewal) {
   begin_acquire(client, ttl, patience, renewal);

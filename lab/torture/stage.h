@@ -46,7 +46,8 @@ class Stage {
 
   enum class Renewal { renew, once };
   // Tells it to ask; the answer is to come.
-  void begin_acquire(Actor& client, Duration ttl, Duration patience, Renewal renewal = Renewal::renew);
+  void begin_acquire(Actor& client, Duration ttl, Duration patience,
+                     Renewal renewal = Renewal::renew);
   // True if it was granted.
   bool acquire(Actor& client, Duration ttl, Duration patience, Renewal renewal = Renewal::renew);
   bool answer_is_granted(Actor& client);

@@ -28,8 +28,8 @@ std::string now_text() {
 std::string machine_text() {
   utsname system{};
   uname(&system);
-  return std::to_string(std::thread::hardware_concurrency()) + " processors, " +
-         system.sysname + " " + system.release;
+  return std::to_string(std::thread::hardware_concurrency()) + " processors, " + system.sysname +
+         " " + system.release;
 }
 
 // How telling a run is.
@@ -57,7 +57,8 @@ void add_notes(Cell& cell, const std::vector<std::string>& notes, const Finding&
   }
   if (!finding.overtakings.empty() && cell.notes.size() < kMost) {
     cell.notes.push_back(std::to_string(finding.overtakings.size()) + " of " +
-                         std::to_string(finding.grants) + " grants overtook somebody who had asked "
+                         std::to_string(finding.grants) +
+                         " grants overtook somebody who had asked "
                          "50 ms earlier");
   }
 }

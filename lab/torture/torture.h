@@ -29,7 +29,7 @@ struct TorturePlan {
 struct TortureProgress {
   std::string scenario;
   std::string engine;
-  unsigned run = 1;   // of `repeat`
+  unsigned run = 1;  // of `repeat`
   std::size_t cell = 1;
   std::size_t cells = 1;
   bool as_expected = true;  // so far

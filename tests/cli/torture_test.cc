@@ -48,9 +48,8 @@ TEST_F(TortureTest, ANaiveRecipeIsCaught) {
 
 TEST_F(TortureTest, OnAServerOfTheUsersOnlyClientsSuffer) {
   const std::string page = path("page.html");
-  const Output output =
-      run({"torture", "--scenario", "1", "--scenario", "4", "--report", page, "--svg",
-           path("run.svg"), "--history", path("history")});
+  const Output output = run({"torture", "--scenario", "1", "--scenario", "4", "--report", page,
+                             "--svg", path("run.svg"), "--history", path("history")});
   EXPECT_EQ(output.status, 0) << output.out << output.err;
   EXPECT_NE(output.out.find("V, f S"), std::string::npos) << output.out;
   EXPECT_NE(read_all(page).find("</html>"), std::string::npos);
@@ -59,8 +58,8 @@ TEST_F(TortureTest, OnAServerOfTheUsersOnlyClientsSuffer) {
 }
 
 TEST_F(TortureTest, CtrlCKeepsWhatWasMeasuredAndLeavesNothing) {
-  Process torture = start_plain(
-      {HOLDFAST_BINARY, "torture", "--json", "--scenario", "19", "--engine", "sqlite", "--repeat", "1000"});
+  Process torture = start_plain({HOLDFAST_BINARY, "torture", "--json", "--scenario", "19",
+                                 "--engine", "sqlite", "--repeat", "1000"});
   std::this_thread::sleep_for(std::chrono::seconds(6));
   torture.kill(SIGINT);
   const Output output = torture.wait();

@@ -30,7 +30,8 @@ namespace {
 class ShimFile {
  public:
   ShimFile() : owner_(getpid()) {
-    std::string pattern = (std::filesystem::temp_directory_path() / "holdfast-clock-XXXXXX").string();
+    std::string pattern =
+        (std::filesystem::temp_directory_path() / "holdfast-clock-XXXXXX").string();
     if (mkdtemp(pattern.data()) == nullptr) fail(pattern);
     folder_ = pattern;
     chmod(folder_.c_str(), 0755);  // A server may run as somebody else.

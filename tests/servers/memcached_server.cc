@@ -64,9 +64,9 @@ std::vector<std::string> MemcachedServer::command_line() const {
 }
 
 void MemcachedServer::start() {
-  process_ = std::make_unique<ServerProcess>(
-      command_line(), directory_.path() / "log",
-      clock_ ? clock_->environment() : std::vector<std::string>());
+  process_ =
+      std::make_unique<ServerProcess>(command_line(), directory_.path() / "log",
+                                      clock_ ? clock_->environment() : std::vector<std::string>());
   wait_for("memcached to answer", [this] {
     if (!process_->running()) return true;
     try {
