@@ -37,6 +37,7 @@ void declare(CLI::App& app, Invocation& invocation) {
   add_show(app, invocation);
   add_break(app, invocation);
   add_engines(app, invocation);
+  add_schema(app, invocation);
   add_bench(app, invocation);
   app.add_subcommand("torture", "Inject faults into real servers, and judge");  // launch_torture()
   app.footer(kExamples);

@@ -161,8 +161,8 @@ set(CPACK_DEBIAN_DEVELOP_PACKAGE_SHLIBDEPS OFF)
 set(CPACK_COMPONENT_DEVELOP_DESCRIPTION
   "Headers and library for C++ programs, with files for CMake and pkg-config.")
 # dpkg-shlibdeps sees which functions are called, not that the statements need RETURNING.
-# Nor that OpenSSL is loaded when TLS is first used.
-set(needed "libsqlite3-0 (>= 3.35), libssl3")
+# Nor that OpenSSL is loaded when TLS is first used, and nghttp2 when etcd is.
+set(needed "libsqlite3-0 (>= 3.35), libssl3, libnghttp2-14")
 set(own_version "(= ${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE})")
 if(HOLDFAST_IS_SHARED)
   set(CPACK_DEBIAN_COMMAND_PACKAGE_DEPENDS "${runtime_package} ${own_version}")
@@ -171,6 +171,10 @@ if(HOLDFAST_IS_SHARED)
     "${runtime_package} ${own_version}, libsqlite3-dev, libhiredis-dev")
 else()
   set(CPACK_DEBIAN_COMMAND_PACKAGE_DEPENDS ${needed})
-  set(CPACK_DEBIAN_DEVELOP_PACKAGE_DEPENDS "libsqlite3-dev, libhiredis-dev, libssl3")
+  set(CPACK_DEBIAN_DEVELOP_PACKAGE_DEPENDS "libsqlite3-dev, libhiredis-dev, libssl3, libnghttp2-14")
 endif()
+# Loaded when a lock is first taken in MySQL or PostgreSQL; without them the message says so.
+foreach(component COMMAND RUNTIME DEVELOP)
+  set(CPACK_DEBIAN_${component}_PACKAGE_RECOMMENDS "libmariadb3, libpq5")
+endforeach()
 include(CPack)

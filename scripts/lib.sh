@@ -7,8 +7,8 @@ JOBS=${HOLDFAST_JOBS:-$(nproc)}
 
 # ---- Packages, by purpose -----------------------------------------------------------------------
 
-BUILD_PACKAGES=(g++ cmake ninja-build pkg-config libasio-dev libsqlite3-dev libhiredis-dev libssl-dev libcli11-dev
-  nlohmann-json3-dev libgtest-dev libgmock-dev)
+BUILD_PACKAGES=(g++ cmake ninja-build pkg-config libasio-dev libsqlite3-dev libhiredis-dev libnghttp2-dev
+  libssl-dev libpq-dev libmariadb-dev libcli11-dev nlohmann-json3-dev libgtest-dev libgmock-dev)
 PACKAGING_PACKAGES=(dpkg-dev file)
 FORMAT_PACKAGES=(clang-format-19)
 TIDY_PACKAGES=(clang-tidy-19)
@@ -18,10 +18,10 @@ FUZZ_PACKAGES=(clang-19 libclang-rt-19-dev llvm-19 cmake ninja-build pkg-config 
 # What the tests of an engine need beside the build. SQLite is embedded and needs nothing.
 SQLITE_PACKAGES=()
 REDIS_PACKAGES=(redis-server redis-tools redis-sentinel openssl python3-redis)
-ZOOKEEPER_PACKAGES=()
-ETCD_PACKAGES=()
-MYSQL_PACKAGES=()
-POSTGRESQL_PACKAGES=()
+ZOOKEEPER_PACKAGES=(zookeeper default-jdk-headless libcurator-recipes-java python3-kazoo)
+ETCD_PACKAGES=(etcd-server etcd-client openssl golang-go golang-etcd-server-dev)
+MYSQL_PACKAGES=(mariadb-server openssl)
+POSTGRESQL_PACKAGES=(postgresql openssl)
 MEMCACHED_PACKAGES=(memcached)
 ENGINE_PACKAGES=("${SQLITE_PACKAGES[@]}" "${REDIS_PACKAGES[@]}" "${ZOOKEEPER_PACKAGES[@]}"
   "${ETCD_PACKAGES[@]}" "${MYSQL_PACKAGES[@]}" "${POSTGRESQL_PACKAGES[@]}"

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <fstream>
 #include <string>
+#include <utility>
 
 #include "process.h"
 
@@ -24,7 +25,8 @@ double used_by(int who) {
 
 }  // namespace
 
-Disturbance::Disturbance(pid_t server) : server_(server), begin_(read()) {}
+Disturbance::Disturbance(std::vector<pid_t> servers)
+    : servers_(std::move(servers)), begin_(read()) {}
 
 Disturbance::Reading Disturbance::read() const {
   // cpu  user nice system idle iowait irq softirq steal …, in ticks since the machine started
@@ -32,11 +34,13 @@ Disturbance::Reading Disturbance::read() const {
   std::string label;
   double user = 0, nice = 0, system = 0, idle = 0, iowait = 0, irq = 0, softirq = 0, steal = 0;
   file >> label >> user >> nice >> system >> idle >> iowait >> irq >> softirq >> steal;
+  double servers_s = 0;
+  for (const pid_t server : servers_) servers_s += cpu_seconds(server);
   const auto tick = static_cast<double>(sysconf(_SC_CLK_TCK));
   return {.at = std::chrono::steady_clock::now(),
           .all_s = (user + nice + system) / tick,
           .stolen_s = steal / tick,
-          .ours_s = used_by(RUSAGE_SELF) + used_by(RUSAGE_CHILDREN) + cpu_seconds(server_)};
+          .ours_s = used_by(RUSAGE_SELF) + used_by(RUSAGE_CHILDREN) + servers_s};
 }
 
 Disturbance::Shares Disturbance::so_far() const {

@@ -4,14 +4,16 @@
 
 #include <sys/types.h>
 
+#include <vector>
+
 #include "samples.h"
 
 namespace holdfast::bench {
 
 class Disturbance {
  public:
-  // REQUIRES: this process has no other children than the server, now and when it is asked.
-  explicit Disturbance(pid_t server);
+  // REQUIRES: this process has no other children than the servers, now and when it is asked.
+  explicit Disturbance(std::vector<pid_t> servers);
 
   struct Shares {
     double others;  // CPU time of processes that are not ours, in cores
@@ -26,7 +28,7 @@ class Disturbance {
   };
   Reading read() const;
 
-  pid_t server_;
+  std::vector<pid_t> servers_;
   Reading begin_;
 };
 

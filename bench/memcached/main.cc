@@ -62,7 +62,7 @@ void measure_on(const Plan& plan, int server_cpu, int client_cpu, Report& report
   constexpr double kBar = 0.85;
   const bool same = server_cpu == client_cpu;
   const Server server(server_cpu);
-  const Disturbance disturbance(server.pid());
+  const Disturbance disturbance({server.pid()});
   const AllRates all = in_process(client_cpu, [&] { return measure(plan, server); });
   std::vector<double> raw;
   std::vector<double> ours;

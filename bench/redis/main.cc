@@ -109,7 +109,7 @@ void run(Plan plan) {
                      plan.repetitions, plan.repetitions == 1 ? "" : "s"));
   for (const Workload& workload : kWorkloads) {
     if (!plan.only.empty() && plan.only != workload.name) continue;
-    const Disturbance disturbance(server.pid());
+    const Disturbance disturbance({server.pid()});
     workload.measure(plan, server, report);
     report.note_disturbance(std::string(workload.name), disturbance.so_far());
   }

@@ -9,7 +9,7 @@ _holdfast() {
     words=("${COMP_WORDS[@]}") cword=$COMP_CWORD
   fi
 
-  local commands="run acquire renew release ls show break engines bench torture"
+  local commands="run acquire renew release ls show break engines schema bench torture"
   local common="--on --json --help"
   local i command="" after=0 on=()
   for ((i = 1; i < cword; i++)); do

@@ -1,6 +1,6 @@
 # fish completion for holdfast(1)
 
-set -l commands run acquire renew release ls show break engines bench torture
+set -l commands run acquire renew release ls show break engines schema bench torture
 
 function __holdfast_names
     holdfast ls 2>/dev/null | awk 'NR > 1 { print $1 }' | sort -u
@@ -28,6 +28,7 @@ complete -c holdfast -n "not __fish_seen_subcommand_from $commands" -a ls -d 'Li
 complete -c holdfast -n "not __fish_seen_subcommand_from $commands" -a show -d 'Show who holds a lock and who waits for it'
 complete -c holdfast -n "not __fish_seen_subcommand_from $commands" -a break -d 'Take a lock away from its holder'
 complete -c holdfast -n "not __fish_seen_subcommand_from $commands" -a engines -d 'List the engines and what they guarantee'
+complete -c holdfast -n "not __fish_seen_subcommand_from $commands" -a schema -d 'Print the statements that make the tables of an engine'
 complete -c holdfast -n "not __fish_seen_subcommand_from $commands" -a bench -d 'Measure how fast locks are'
 complete -c holdfast -n "not __fish_seen_subcommand_from $commands" -a torture -d 'Inject faults into real servers, and judge'
 

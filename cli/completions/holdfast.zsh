@@ -38,6 +38,7 @@ _holdfast() {
         'show:show who holds a lock and who waits for it'
         'break:take a lock away from its holder'
         'engines:list the engines and what they guarantee'
+        'schema:print the statements that make the tables of an engine'
         'bench:measure how fast locks are'
         'torture:inject faults into real servers, and judge'
       )
@@ -60,7 +61,7 @@ _holdfast() {
         ls) _arguments $common '1:prefix:_holdfast_names' ;;
         show) _arguments $common '1:lock:_holdfast_names' ;;
         break) _arguments $common '--token[the token of the holder]:T:' '1:lock:_holdfast_names' ;;
-        engines) _arguments $common ;;
+        engines | schema) _arguments $common ;;
         bench)
           _arguments $common \
             '(--in-flight)--workers[blocking threads]:N:' \

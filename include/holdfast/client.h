@@ -46,6 +46,9 @@ class Client {
     std::string example_url;
   };
   static std::vector<BuiltIn> engines();
+  // The statements that make the tables which a URL's locks need, for an administrator who lets no
+  // program create tables. Empty where there are none to make. Connects to nothing.
+  static Result<std::vector<std::string>> schema(std::string_view url);
 
   Client(Client&&) noexcept;
   Client& operator=(Client&&) noexcept;

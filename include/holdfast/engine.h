@@ -49,6 +49,9 @@ struct Claim {
   // True if the hold must survive this process (a handle for scripts): it ends by release or by
   // its ttl only, not when the process or session dies.
   bool outlives_process = false;
+  // The exclusive side of a shared_mutex. Engines do not care, except where other programs name
+  // their writers differently from their mutexes (Curator).
+  bool among_readers = false;
 };
 
 // What the engine gave. The hold is surely valid until counted_from + ttl on a perfect clock; the

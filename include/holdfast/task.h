@@ -13,6 +13,7 @@
 #pragma once
 
 #include <coroutine>
+#include <cstddef>
 #include <exception>
 #include <optional>
 #include <utility>
@@ -24,8 +25,16 @@ class [[nodiscard]] Task;
 
 namespace internal {
 
+// Memory for coroutine frames. An acquire and its release need some thirty of them, of the same few
+// sizes each time: each thread keeps a few of those that it freed last.
+void* allocate_frame(std::size_t size);
+void free_frame(void* frame, std::size_t size) noexcept;
+
 class PromiseBase {
  public:
+  static void* operator new(std::size_t size) { return allocate_frame(size); }
+  static void operator delete(void* frame, std::size_t size) noexcept { free_frame(frame, size); }
+
   std::suspend_always initial_suspend() noexcept { return {}; }
 
   struct FinalAwaiter {

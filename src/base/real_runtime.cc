@@ -3,6 +3,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <asio/post.hpp>
 #include <system_error>
 
@@ -166,7 +167,41 @@ bool RealRuntime::run_pending() {
   return any;
 }
 
+bool RealRuntime::expecting() const {
+  return std::any_of(lookouts_.begin(), lookouts_.end(),
+                     [](const Lookout* lookout) { return lookout->expecting(); });
+}
+
+bool RealRuntime::look() {
+  bool any = false;
+  // By number: what comes in may open and close connections.
+  for (std::size_t i = 0; i < lookouts_.size(); ++i) {
+    if (lookouts_[i]->expecting() && lookouts_[i]->look()) any = true;
+  }
+  return any;
+}
+
+bool RealRuntime::look_out(Inside& inside) {
+  if (!expecting() || !eagerness_.worth_a_look()) return false;
+  looking_ = true;
+  bool came = false;
+  for (BootTime end = now() + kLook; !came && expecting() && now() < end;) {
+    inside.release();
+    std::this_thread::yield();  // To the server, or to callers who have something to send.
+    inside.retake();
+    if (!ready_.empty()) {
+      run_ready();  // What callers left to us: all their commands in one write.
+      end = now() + kLook;
+    }
+    came = look() || has_posted_;
+  }
+  looking_ = false;
+  came ? eagerness_.came() : eagerness_.came_not();
+  return came;
+}
+
 void RealRuntime::drive_once(Inside& inside) {
+  if (look_out(inside)) return;
   rearm_timerfd();
   inside.release();
   io_.run_one();
@@ -225,7 +260,7 @@ void RealRuntime::start(Task<void> task) {
   }
   const Inside inside(*this);
   run_detached(std::move(task));
-  run_pending();
+  if (!looking_) run_pending();
   if (!driven_ && background_needed()) wake_background();
 }
 
@@ -240,7 +275,9 @@ void RealRuntime::block_on(Task<void> task) {
   {
     Inside inside(*this);
     run_blocked(std::move(task), me);
-    run_pending();  // Timers too: calls that never wait must not starve the one who drives.
+    // Timers too: calls that never wait must not starve the one who drives. A driver who is awake
+    // does it himself, with what others send meanwhile.
+    if (!looking_) run_pending();
     if (!me.done) {
       me.place = blocked_.insert(blocked_.end(), &me);
       // The background thread should not carry our result to us: we can fetch it ourselves.
@@ -286,7 +323,8 @@ void RealRuntime::drive_until_done(Blocked& me, Inside& inside) {
 
 void RealRuntime::pass_role_on() {
   if (!blocked_.empty()) {
-    blocked_.front()->gate.open(Blocked::kDrive);
+    // The one who came last waits longest, and so passes the role on least often.
+    blocked_.back()->gate.open(Blocked::kDrive);
   } else if (background_resting_ && background_needed()) {
     background_resting_ = false;
     set_alarm(kLinger);

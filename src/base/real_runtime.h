@@ -14,6 +14,9 @@
 //                      are pending. After a blocking call it holds back for kLinger, so that a
 //                      loop of blocking calls keeps the role to itself.
 //
+// Before it sleeps in epoll, the driver looks for answers that are due for a few microseconds
+// (Lookout): a server close by answers faster than a thread is woken.
+//
 // Timers are on CLOCK_BOOTTIME (a timerfd): they are due when a suspended machine wakes up.
 #pragma once
 
@@ -30,6 +33,7 @@
 #include <vector>
 
 #include "base/callback_thread.h"
+#include "base/eagerness.h"
 #include "base/fork_watch.h"
 #include "base/gate.h"
 #include "base/random.h"
@@ -39,6 +43,18 @@
 #include "holdfast/runtime.h"
 
 namespace holdfast::internal {
+
+// Where an answer may come in at any moment.
+class Lookout {
+ public:
+  // Whether one is due.
+  virtual bool expecting() const = 0;
+  // Takes what is there, without waiting. True if there was anything.
+  virtual bool look() = 0;
+
+ protected:
+  ~Lookout() = default;
+};
 
 class RealRuntime final : public Runtime, public Loop {
  public:
@@ -95,6 +111,9 @@ class RealRuntime final : public Runtime, public Loop {
   void add_watch() { ++watches_; }
   void remove_watch() { --watches_; }
 
+  void add_lookout(Lookout& lookout) { lookouts_.push_back(&lookout); }
+  void remove_lookout(Lookout& lookout) { std::erase(lookouts_, &lookout); }
+
  private:
   // A thread in block_on().
   struct Blocked {
@@ -116,6 +135,10 @@ class RealRuntime final : public Runtime, public Loop {
   void refuse_after_fork() const;
   // Waits for the next event outside the monitor. REQUIRES: we are the driver.
   void drive_once(Inside& inside);
+  // False if it was not worth it, or nothing came in kLook.
+  bool look_out(Inside& inside);
+  bool expecting() const;
+  bool look();
   void drive_until_done(Blocked& me, Inside& inside);
   // Drives, or sleeps while another drives. If that one brought the result, the monitor is not
   // taken again.
@@ -135,6 +158,7 @@ class RealRuntime final : public Runtime, public Loop {
   void watch_timerfd();
 
   static constexpr Duration kLinger = std::chrono::milliseconds(1);
+  static constexpr Duration kLook = std::chrono::microseconds(60);
 
   ForkWatch fork_watch_;
   mutable std::mutex monitor_;
@@ -150,6 +174,9 @@ class RealRuntime final : public Runtime, public Loop {
   std::vector<Blocked*> finished_;  // their gates are opened when the monitor is left
   std::size_t detached_ = 0;
   std::size_t watches_ = 0;
+  std::vector<Lookout*> lookouts_;
+  Eagerness eagerness_;
+  bool looking_ = false;       // the driver is awake, and runs what is ready
   bool driven_ = false;        // somebody has the driver's role
   Blocked* driver_ = nullptr;  // who, if it is a blocked caller
   std::thread::id driver_thread_;

@@ -35,11 +35,11 @@ std::size_t printable_sequence(std::string_view text) {
 
 std::string to_hex(std::span<const std::uint8_t> bytes) {
   static constexpr char kDigits[] = "0123456789abcdef";
-  std::string hex;
-  hex.reserve(bytes.size() * 2);
+  std::string hex(bytes.size() * 2, '\0');
+  char* out = hex.data();
   for (const std::uint8_t byte : bytes) {
-    hex += kDigits[byte >> 4];
-    hex += kDigits[byte & 15];
+    *out++ = kDigits[byte >> 4];
+    *out++ = kDigits[byte & 15];
   }
   return hex;
 }

@@ -120,6 +120,12 @@ Result<std::string> Client::default_url() {
   return std::string("sqlite://") + home + "/.local/state/holdfast/locks.db";
 }
 
+Result<std::vector<std::string>> Client::schema(std::string_view url) {
+  const Result<Url> parsed = Url::parse(url);
+  if (!parsed) return parsed.failure();
+  return internal::schema_of(*parsed);
+}
+
 std::vector<Client::BuiltIn> Client::engines() {
   std::vector<BuiltIn> all;
   for (const internal::EngineEntry& entry : internal::built_in_engines()) {
@@ -144,7 +150,9 @@ Mutex Client::mutex(const Name& name, const LockOptions& options) {
 }
 
 SharedMutex Client::shared_mutex(const Name& name, const LockOptions& options) {
-  return {request(name, Mode::exclusive, 1, options), request(name, Mode::shared, 1, options)};
+  Claim writer{.name = name, .mode = Mode::exclusive, .among_readers = true};
+  return {LockRequest(locker_, std::move(writer), options),
+          request(name, Mode::shared, 1, options)};
 }
 
 Semaphore Client::semaphore(const Name& name, std::uint32_t permits, const LockOptions& options) {

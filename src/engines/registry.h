@@ -16,11 +16,15 @@ struct EngineEntry {
   std::string example_url;
   Guarantees guarantees;  // of the default recipe
   Result<std::unique_ptr<Engine>> (*open)(const Url&, Runtime&, const ClientOptions&);
+  // The statements that make its tables; null if it has none, or makes them in any case.
+  Result<std::vector<std::string>> (*schema)(const Url&) = nullptr;
 };
 
 const std::vector<EngineEntry>& built_in_engines();
 
 Result<std::unique_ptr<Engine>> open_engine(const Url& url, Runtime& runtime,
                                             const ClientOptions& options);
+
+Result<std::vector<std::string>> schema_of(const Url& url);
 
 }  // namespace holdfast::internal

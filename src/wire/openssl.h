@@ -22,6 +22,7 @@
   X(SSL_CTX_use_PrivateKey_file)        \
   X(SSL_CTX_check_private_key)          \
   X(SSL_CTX_set_verify)                 \
+  X(SSL_CTX_set_alpn_protos)            \
   X(SSL_new)                            \
   X(SSL_free)                           \
   X(SSL_set_bio)                        \

@@ -161,6 +161,8 @@ int Statement::Cursor::finish() {
   return statement_.database_.changes();
 }
 
+int Statement::Cursor::columns() const { return sqlite3_column_count(statement_.raw_); }
+
 bool Statement::Cursor::null(int column) const {
   return sqlite3_column_type(statement_.raw_, column) == SQLITE_NULL;
 }

@@ -11,6 +11,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <variant>
 
 #include "holdfast/result.h"
 
@@ -88,6 +89,7 @@ class Statement {
     // Steps to the end. How many rows the statement changed.
     int finish();
 
+    int columns() const;
     bool null(int column) const;
     std::int64_t number(int column) const;
     // Valid until the next call of next() or the end of the cursor.
@@ -101,6 +103,16 @@ class Statement {
   Cursor run(const Arguments&... arguments) {
     int index = 0;
     (bind(++index, arguments), ...);
+    return Cursor(*this);
+  }
+
+  // The same with a vector of variants of what can be bound.
+  template <class Values>
+  Cursor run_values(const Values& values) {
+    int index = 0;
+    for (const auto& value : values) {
+      std::visit([&](const auto& bound) { bind(++index, bound); }, value);
+    }
     return Cursor(*this);
   }
 

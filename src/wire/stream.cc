@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/real_runtime.h"
+#include "wire/resolve.h"
 
 namespace holdfast::internal {
 
@@ -17,9 +18,8 @@ namespace {
 using Protocol = asio::generic::stream_protocol;
 using Address = Protocol::endpoint;
 
-// The addresses behind a name; asks the resolver only if it is not a number already.
-Task<Result<std::vector<Address>>> resolve(RealRuntime& runtime, const Endpoint& endpoint,
-                                           Deadline deadline) {
+Task<Result<std::vector<Address>>> addresses_of(Runtime& runtime, const Endpoint& endpoint,
+                                                Deadline deadline) {
   std::vector<Address> addresses;
   if (!endpoint.unix_path.empty()) {
     // sockaddr_un has room for 107 bytes.
@@ -29,45 +29,21 @@ Task<Result<std::vector<Address>>> resolve(RealRuntime& runtime, const Endpoint&
     addresses.emplace_back(asio::local::stream_protocol::endpoint(endpoint.unix_path));
     co_return addresses;
   }
-  std::error_code error;
-  const asio::ip::address number = asio::ip::make_address(endpoint.host, error);
-  if (!error) {
-    addresses.emplace_back(asio::ip::tcp::endpoint(number, endpoint.port));
-    co_return addresses;
+  const Result<std::vector<std::string>> numbers =
+      co_await resolve(runtime, endpoint.host, deadline);
+  if (!numbers) co_return numbers.failure();
+  for (const std::string& number : *numbers) {
+    addresses.emplace_back(asio::ip::tcp::endpoint(asio::ip::make_address(number), endpoint.port));
   }
-  // Shared with the handler, which can come after we gave up.
-  struct Answer {
-    explicit Answer(RealRuntime& runtime) : resolver(*runtime.io()), done(runtime) {}
-    asio::ip::tcp::resolver resolver;
-    Event done;
-    std::error_code error;
-    std::vector<Address> addresses;
-  };
-  auto answer = std::make_shared<Answer>(runtime);
-  runtime.add_watch();
-  answer->resolver.async_resolve(endpoint.host, std::to_string(endpoint.port),
-                                 [answer, &runtime](std::error_code failed, const auto& results) {
-                                   const RealRuntime::Inside inside(runtime);
-                                   runtime.remove_watch();
-                                   answer->error = failed;
-                                   for (const auto& result : results)
-                                     answer->addresses.emplace_back(result.endpoint());
-                                   answer->done.set();
-                                 });
-  if (co_await answer->done.wait(deadline) != Woken::signalled) {
-    answer->resolver.cancel();
-    co_return Failure(Code::unreachable, "its name was not resolved in time");
-  }
-  if (answer->error || answer->addresses.empty()) {
-    co_return Failure(Code::unreachable, "its name is not known (" + answer->error.message() + ")");
-  }
-  co_return answer->addresses;
+  co_return addresses;
 }
 
 }  // namespace
 
 // Shared with completion handlers, which can come after the stream was destroyed.
-class Stream::State final : public std::enable_shared_from_this<State>, private Runnable {
+class Stream::State final : public std::enable_shared_from_this<State>,
+                            private Runnable,
+                            private Lookout {
  public:
   State(RealRuntime& runtime, StreamListener& listener)
       : runtime_(runtime), listener_(&listener), socket_(*runtime.io()), moved_(runtime) {}
@@ -86,6 +62,8 @@ class Stream::State final : public std::enable_shared_from_this<State>, private 
   void end(const std::string& why);
   void send_raw(std::string_view bytes);
   void run() override;  // writes what was sent
+  bool expecting() const override { return started_ && listener_ && listener_->expects_answer(); }
+  bool look() override;
   void write_when_possible();
 
   RealRuntime& runtime_;
@@ -136,6 +114,7 @@ Task<Result<void>> Stream::State::connect(const Address& address, Deadline deadl
   }
   open_ = true;
   runtime_.add_watch();
+  runtime_.add_lookout(*this);
   read();
   co_return Result<void>();
 }
@@ -177,6 +156,7 @@ void Stream::State::end(const std::string& why) {
     why_ended_ = why;
     runtime_.drop(*this);
     runtime_.remove_watch();
+    runtime_.remove_lookout(*this);
     std::error_code ignored;
     socket_.close(ignored);
     moved_.set();
@@ -186,17 +166,41 @@ void Stream::State::end(const std::string& why) {
 }
 
 void Stream::State::read() {
-  socket_.async_receive(asio::buffer(incoming_), [keep = shared_from_this()](std::error_code error,
-                                                                             std::size_t size) {
-    const RealRuntime::Inside inside(keep->runtime_);
-    if (!keep->open_) return;
-    if (error) {
-      keep->end(error == asio::error::eof ? "the server closed the connection" : error.message());
-      return;
+  // Waits, and does not receive: else bytes could be on their way to us, out of our sight, while
+  // look() takes those that come after them.
+  socket_.async_wait(Protocol::socket::wait_read,
+                     [keep = shared_from_this()](std::error_code error) {
+                       const RealRuntime::Inside inside(keep->runtime_);
+                       if (!keep->open_) return;
+                       if (error) {
+                         keep->end(error.message());
+                         return;
+                       }
+                       keep->look();
+                       if (keep->open_) keep->read();
+                     });
+}
+
+bool Stream::State::look() {
+  const auto keep = shared_from_this();
+  bool any = false;
+  while (open_) {
+    const ssize_t size = ::recv(socket_.native_handle(), incoming_.data(), incoming_.size(), 0);
+    if (size == 0) {
+      end("the server closed the connection");
+    } else if (size < 0) {
+      if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) {
+        end(std::generic_category().message(errno));
+      }
+      return any;
+    } else {
+      any = true;
+      const auto taken = static_cast<std::size_t>(size);
+      on_received({incoming_.data(), taken});
+      if (taken < incoming_.size()) return true;  // There was no more.
     }
-    keep->on_received({keep->incoming_.data(), size});
-    if (keep->open_) keep->read();
-  });
+  }
+  return true;
 }
 
 void Stream::State::on_received(std::string_view bytes) {
@@ -256,7 +260,7 @@ Task<Result<std::unique_ptr<Stream>>> Stream::connect(Runtime& runtime, Endpoint
                                                       std::shared_ptr<const TlsContext> tls,
                                                       StreamListener& listener, Deadline deadline) {
   auto& real = static_cast<RealRuntime&>(runtime);
-  const Result<std::vector<Address>> addresses = co_await resolve(real, endpoint, deadline);
+  const Result<std::vector<Address>> addresses = co_await addresses_of(real, endpoint, deadline);
   if (!addresses) co_return addresses.failure();
   Result<void> tried = Failure(Code::unreachable, "it has no address");
   for (const Address& address : *addresses) {

@@ -19,6 +19,8 @@ class StreamListener {
   virtual void on_bytes(std::string_view bytes) = 0;
   // Comes at most once, and nothing after it. It may destroy the stream.
   virtual void on_closed(const std::string& why) = 0;
+  // Whether an answer is due: then it is looked for before a thread sleeps until it comes.
+  virtual bool expects_answer() const { return false; }
 
  protected:
   ~StreamListener() = default;

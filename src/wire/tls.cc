@@ -45,6 +45,11 @@ Result<std::shared_ptr<const TlsContext>> TlsContext::make(const TlsSettings& se
       return unusable("the key", key);
     }
   }
+  if (!settings.protocol.empty()) {
+    const std::string offer = static_cast<char>(settings.protocol.size()) + settings.protocol;
+    library.SSL_CTX_set_alpn_protos(context, reinterpret_cast<const unsigned char*>(offer.data()),
+                                    static_cast<unsigned>(offer.size()));
+  }
   library.SSL_CTX_set_verify(context, settings.verify ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, nullptr);
   return std::shared_ptr<const TlsContext>(std::move(made));
 }

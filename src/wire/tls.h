@@ -18,6 +18,7 @@ struct TlsSettings {
   std::string certificate_file;  // of the client, with its key
   std::string key_file;
   bool verify = true;
+  std::string protocol;  // what is spoken inside (ALPN: "h2"); empty: not said
 };
 
 // What all connections of a client have in common.

@@ -13,7 +13,8 @@ namespace {
 using OutputTest = CliTest;
 
 constexpr const char* kCommands[] = {"run",  "acquire", "renew",   "release", "ls",
-                                     "show", "break",   "engines", "bench",   "torture"};
+                                     "show", "break",   "engines", "schema",  "bench",
+                                     "torture"};
 
 TEST_F(OutputTest, EveryCommandHasHelpWithExamples) {
   for (const char* command : kCommands) {

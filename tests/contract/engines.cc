@@ -2,17 +2,22 @@
 
 #include <unistd.h>
 
+#include "etcd_server.h"
+#include "mariadb_server.h"
 #include "memcached_server.h"
+#include "postgres_server.h"
 #include "redis_cluster.h"
 #include "redis_masters.h"
 #include "redis_replication.h"
 #include "redis_server.h"
+#include "zookeeper_server.h"
 
 #include <array>
 #include <cstdlib>
 #include <map>
 #include <ostream>
 #include <system_error>
+#include <thread>
 
 namespace holdfast::contract {
 
@@ -66,6 +71,99 @@ class SharedPlace final : public Place {
   std::string prefix_;
 };
 
+// A JVM takes long to start as well. Each test has a chroot of its own.
+template <class Servers>
+class ZooKeeperPlace final : public Place {
+ public:
+  ZooKeeperPlace() : servers_(shared()), number_(++places()) {
+    // The suite goes on without the leader that it began with, and then with all of them again.
+    if constexpr (std::is_same_v<Servers, test::ZooKeeperEnsemble>) {
+      static std::size_t killed = 0;
+      if (number_ == 60) servers_.at(killed = servers_.leader()).kill();
+      if (number_ == 60) static_cast<void>(servers_.leader());
+      if (number_ == 120) servers_.at(killed).restart();
+    }
+  }
+  std::string url() const override { return servers_.url() + "/place" + std::to_string(number_); }
+
+ private:
+  static Servers& shared() {
+    static Servers servers;
+    return servers;
+  }
+  static int& places() {
+    static int count = 0;
+    return count;
+  }
+
+  Servers& servers_;
+  const int number_;
+};
+
+template <class Servers>
+EngineUnderTest zookeeper_on(const std::string& name) {
+  return {.name = name,
+          .start = [] { return std::make_unique<ZooKeeperPlace<Servers>>(); },
+          .notices_death = false,
+          .short_ttl = std::chrono::milliseconds(1000),
+          .sections_per_process = 150};
+}
+
+// One server for the tests of this process. The names of its locks are the whole server's, so each
+// test has a prefix of its own.
+class MysqlPlace final : public Place {
+ public:
+  explicit MysqlPlace(const std::string& recipe) {
+    static int places = 0;
+    options_ = "recipe=" + recipe + "&prefix=place" + std::to_string(++places) + ":";
+  }
+  std::string url() const override {
+    static test::MariadbServer server;
+    return server.url(options_);
+  }
+
+ private:
+  std::string options_;
+};
+
+EngineUnderTest mysql_session(const std::string& recipe) {
+  return {.name = "mysql_" + recipe,
+          .start = [recipe] { return std::make_unique<MysqlPlace>(recipe); },
+          .shared_mode = false,
+          .permit_mode = false,
+          // It is, but only as soon as the server has looked.
+          .notices_death = false,
+          .outlives_process = false,
+          .sections_per_process = 250};
+}
+
+// As many connections as the tests with many locks need.
+class PostgresSessionPlace final : public Place {
+ public:
+  explicit PostgresSessionPlace(const std::string& recipe) {
+    static int places = 0;
+    options_ = "?recipe=" + recipe + "&prefix=place" + std::to_string(++places) + ":";
+  }
+  std::string url() const override {
+    static test::PostgresServer server(
+        test::PostgresOptions{.arguments = {"-c", "max_connections=700"}});
+    return server.url() + options_;
+  }
+
+ private:
+  std::string options_;
+};
+
+EngineUnderTest postgres_session(const std::string& recipe, bool shared_mode) {
+  return {.name = "postgres_" + recipe,
+          .start = [recipe] { return std::make_unique<PostgresSessionPlace>(recipe); },
+          .shared_mode = shared_mode,
+          .permit_mode = false,
+          .notices_death = false,
+          .outlives_process = false,
+          .sections_per_process = 250};
+}
+
 class MemcachedQuorumPlace final : public Place {
  public:
   std::string url() const override {
@@ -94,6 +192,45 @@ EngineUnderTest redlock_of(const std::string& name, bool tls) {
           .permit_mode = false,
           .fifo = false,
           .notices_death = false};
+}
+
+template <int kCount>
+class EtcdMembers : public test::EtcdServer {
+ public:
+  explicit EtcdMembers(const Options& options)
+      : EtcdServer(Options{.tls = options.tls, .count = kCount}) {
+    if (kCount > 1 && std::getenv("HOLDFAST_KILL_LEADERS")) {
+      killer_ = std::jthread([this](const std::stop_token& stop) { kill_leaders(stop); });
+    }
+  }
+  // Before the servers go.
+  ~EtcdMembers() { killer_ = {}; }
+
+ private:
+  // One after the other, as long as the tests run; each comes back.
+  void kill_leaders(const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      for (int i = 0; i < 80 && !stop.stop_requested(); ++i) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      }
+      if (stop.stop_requested()) return;
+      const std::size_t victim = leader();
+      kill(victim);
+      wait_until_ready();
+      restart(victim);
+    }
+  }
+
+  std::jthread killer_;
+};
+
+template <int kCount>
+EngineUnderTest etcd_of(const std::string& name, bool tls) {
+  return {.name = name,
+          .start = [tls] { return std::make_unique<SharedPlace<EtcdMembers<kCount>>>(tls); },
+          .notices_death = false,
+          .short_ttl = std::chrono::seconds(1),
+          .sections_per_process = 60};
 }
 
 template <class Servers>
@@ -137,6 +274,9 @@ const std::vector<EngineUnderTest>& engines_under_test() {
       redlock_of<3>("redlock_3", false),
       redlock_of<5>("redlock_5", false),
       redlock_of<3>("redlock_3_tls", true),
+      etcd_of<1>("etcd", false),
+      etcd_of<3>("etcd_3", false),
+      etcd_of<1>("etcd_tls", true),
       {.name = "memcached",
        .start = [] { return std::make_unique<MemcachedPlace>(); },
        .shared_mode = false,
@@ -156,6 +296,20 @@ const std::vector<EngineUnderTest>& engines_under_test() {
        .notices_death = false,
        .short_ttl = std::chrono::seconds(2),
        .sections_per_process = 60},
+      zookeeper_on<test::ZooKeeperServer>("zookeeper"),
+      zookeeper_on<test::ZooKeeperEnsemble>("zookeeper_3"),
+      mysql_session("named"),
+      mysql_session("row"),
+      postgres_session("advisory", true),
+      postgres_session("row", false),
+      {.name = "mysql_table",
+       .start = [] { return std::make_unique<MysqlPlace>("table"); },
+       .notices_death = false,
+       .sections_per_process = 250},
+      {.name = "postgres_table",
+       .start = [] { return std::make_unique<SharedPlace<test::PostgresServer>>(false); },
+       .notices_death = false,
+       .sections_per_process = 400},
   };
   return engines;
 }

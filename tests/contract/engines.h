@@ -48,6 +48,8 @@ struct EngineUnderTest {
   bool shows_waiters = true;
   // The death of a process is noticed at once; else its locks end after their ttl.
   bool notices_death = true;
+  // A hold can outlive the process that took it (handles).
+  bool outlives_process = true;
   // A forked child can open it although its parent has it open.
   bool opens_after_fork = true;
 

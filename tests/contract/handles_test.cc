@@ -4,7 +4,14 @@
 
 namespace holdfast::contract {
 
-HOLDFAST_CONTRACT(HandlesTest);
+class HandlesTest : public ContractTest {
+ protected:
+  void SetUp() override {
+    ContractTest::SetUp();
+    HOLDFAST_NEEDS(outlives_process);
+  }
+};
+HOLDFAST_ON_EVERY_ENGINE(HandlesTest);
 
 TEST_P(HandlesTest, ADetachedLockStaysHeldAndTheLeaseIsEmpty) {
   Client client = open();

@@ -76,10 +76,11 @@ TEST_P(ManyTest, ProcessesNeverOverlapAndTokensGrowInGrantOrder) {
 }
 
 TEST_P(ManyTest, AThousandWaitersOfOneClientAreAllServed) {
+  // Where a lock lives in a connection, each of them has one: then a few hundred.
+  const int kWaiters = engine().outlives_process ? 1000 : 200;
   Client client = open();
   Mutex mutex = client.mutex("x");
   Lease first = mutex.acquire().value();
-  constexpr int kWaiters = 1000;
   std::atomic<int> served = 0;
   for (int i = 0; i < kWaiters; ++i) {
     mutex.async_acquire().then([&](Result<Lease> lease) {
@@ -87,7 +88,7 @@ TEST_P(ManyTest, AThousandWaitersOfOneClientAreAllServed) {
       ++served;
     });
   }
-  EXPECT_TRUE(queue_reaches(client, "x", kWaiters));
+  EXPECT_TRUE(queue_reaches(client, "x", static_cast<std::size_t>(kWaiters)));
   ASSERT_TRUE(first.release());
   EXPECT_TRUE(eventually([&] { return served == kWaiters; })) << served;
   EXPECT_TRUE(eventually([&] { return holders(client, "x") == 0; }));

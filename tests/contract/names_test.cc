@@ -194,6 +194,7 @@ TEST_P(NamesTest, MessagesShowOddNamesWithoutControlBytes) {
 }
 
 TEST_P(NamesTest, AHandleCarriesAnOddName) {
+  HOLDFAST_NEEDS(outlives_process);
   Client client = open();
   for (const std::string& name : odd_names()) {
     const Handle handle = client.mutex(name).acquire().value().detach().value();

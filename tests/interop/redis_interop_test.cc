@@ -8,18 +8,15 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <iostream>
-#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "child.h"
+#include "crowd.h"
 #include "holdfast/time.h"
 #include "redis_server.h"
-#include "temp_dir.h"
 
 namespace holdfast::interop {
 
@@ -269,64 +266,16 @@ TEST_P(RedisInteropTest, OurRenewalKeepsThePeerOut) {
 
 // ---- Contention ---------------------------------------------------------------------------------
 
-// Processes that go through one section (section.h), and what they left.
-class Crowd {
- public:
-  // The lock's key is `key`; a peer is told the name that its library turns into that key.
-  Crowd(std::string key, int passes_each) : key_(std::move(key)), passes_each_(passes_each) {}
-
-  void join(Child child, const std::string& key_prefix) {
-    child.send("sections " + key_.substr(key_prefix.size()) + " " + file().string() + " " +
-               std::to_string(passes_each_));
-    children_.push_back(std::move(child));
-  }
-
-  // Lets them begin, waits for all, and checks that each finished its count without an overlap.
-  void run() {
-    std::this_thread::sleep_for(200ms);  // All wait for the beginning by now.
-    std::ofstream(file().string() + ".go").close();
-    for (Child& child : children_) EXPECT_EQ(child.answer(), "done 0");
-    const auto passes = children_.size() * static_cast<std::size_t>(passes_each_);
-    EXPECT_EQ(content_of(file()), std::to_string(passes)) << "an overlap lost a count";
-    log_ = content_of(file().string() + ".log");
-    const auto overlaps = static_cast<std::size_t>(std::ranges::count(log_, '!'));
-    EXPECT_EQ(overlaps, 0U) << "so often somebody was inside already";
-    EXPECT_EQ(log_.size() - overlaps, passes);
-  }
-
-  // How many of `who`'s passes came before the first of the parties was through with all of its
-  // own: from then on nobody contends with it.
-  auto passes_while_all_contended(char who) const {
-    std::size_t end = log_.size();
-    for (const char letter : {'h', 'p', 'r', 's'}) end = std::min(end, log_.rfind(letter));
-    return std::ranges::count(log_.substr(0, end), who);
-  }
-
- private:
-  std::filesystem::path file() const { return folder_.path() / "section"; }
-  static std::string content_of(const std::filesystem::path& file) {
-    std::stringstream content;
-    content << std::ifstream(file).rdbuf();
-    return content.str();
-  }
-
-  test::TempDir folder_;
-  std::string key_;
-  int passes_each_;
-  std::vector<Child> children_;
-  std::string log_;
-};
-
 // Also: neither side is shut out while the other is busy. A side's share is not equal, because a peer
 // polls and takes its chance while we stand in a queue (README.md); one in fifty shows that they
 // did contend.
 TEST_P(RedisInteropTest, TwoOfOursAndTwoPeersNeverOverlapAndAllFinish) {
   constexpr int kPassesEach = 1500;
   const Peer& peer = GetParam();
-  Crowd crowd(peer.key_prefix + "x", kPassesEach);
+  Crowd crowd;
   for (int i = 0; i < 2; ++i) {
-    crowd.join(holdfast(), "");
-    crowd.join(start(peer.name), peer.key_prefix);
+    crowd.join(holdfast(), peer.key_prefix + "x", kPassesEach);
+    crowd.join(start(peer.name), "x", kPassesEach);
   }
   crowd.run();
   for (const char who : {'h', peer.letter}) {
@@ -365,10 +314,12 @@ INSTANTIATE_TEST_SUITE_P(Node, RedisInteropTest, testing::Values(kRedlock, kRedi
 class NodeInteropTest : public InteropTest {};
 
 TEST_F(NodeInteropTest, OneOfEachLibraryNeverOverlapAndAllFinish) {
-  Crowd crowd(kRedisSemaphore.key_prefix + "x", 500);
-  crowd.join(holdfast(), "");
+  constexpr int kPassesEach = 500;
+  const std::string key = kRedisSemaphore.key_prefix + "x";
+  Crowd crowd;
+  crowd.join(holdfast(), key, kPassesEach);
   for (const Peer& peer : {kRedisPy, kRedlock, kRedisSemaphore}) {
-    crowd.join(start(peer.name), peer.key_prefix);
+    crowd.join(start(peer.name), key.substr(peer.key_prefix.size()), kPassesEach);
   }
   crowd.run();
 }

@@ -98,13 +98,12 @@ Command::Command(std::size_t words) {
 }
 
 Command& Command::add(std::string_view word) {
-  std::array<char, 24> digits;
-  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), word.size()).ptr;
-  bytes_ += '$';
-  bytes_.append(digits.data(), end);
-  bytes_ += "\r\n";
-  bytes_ += word;
-  bytes_ += "\r\n";
+  std::array<char, 26> head;
+  head.front() = '$';
+  char* end = std::to_chars(head.data() + 1, head.data() + head.size() - 2, word.size()).ptr;
+  *end++ = '\r';
+  *end++ = '\n';
+  bytes_.append(head.data(), end).append(word).append("\r\n", 2);
   return *this;
 }
 

@@ -9,35 +9,9 @@
 
 namespace holdfast::internal {
 
-// A row of `lock`, with the holders in it.
-struct LockTable::Row {
+// A row of `lock`.
+struct LockTable::Row : table::LockRow {
   std::int64_t id = 0;
-  Name name;
-  std::int64_t token = 0;
-  std::optional<ClaimId> owner;  // the exclusive holder
-  ProcessId process = 0;
-  std::int64_t since = 0;
-  std::int64_t expires = 0;
-  std::optional<std::string> label;
-  std::int64_t waiting = 0;
-  std::uint32_t sharing = 0;
-  Mode sharing_mode = Mode::exclusive;
-  std::uint32_t permits = 0;
-
-  Holders holders() const { return {owner.has_value(), sharing, sharing_mode}; }
-  bool operator==(const Row&) const = default;
-};
-
-// A row of `waiter`.
-struct LockTable::Queued {
-  std::int64_t seq = 0;
-  ClaimId claim;
-  Mode mode = Mode::exclusive;
-  std::uint32_t permits = 1;
-  Duration ttl{};
-  ProcessId process = 0;
-  bool outlives = false;
-  std::optional<std::string> label;
 };
 
 struct LockTable::Statements {
@@ -50,6 +24,7 @@ struct LockTable::Statements {
   sqlite::Statement save;
   sqlite::Statement renew_owner;
   sqlite::Statement renew_holder;
+  sqlite::Statement set_expiry;
   sqlite::Statement detach_owner;
   sqlite::Statement detach_holder;
   sqlite::Statement holders;
@@ -75,14 +50,43 @@ struct LockTable::Statements {
   sqlite::Statement remove_idle;
 };
 
+// The holders and waiters of one lock.
+class LockTable::RowsOf final : public table::Rows {
+ public:
+  RowsOf(LockTable& table, std::int64_t id) : table_(table), sql_(*table.sql_), id_(id) {}
+
+  std::vector<table::HolderRow> holders() override;
+  std::optional<std::int64_t> token_of(const ClaimId& holder) override;
+  void add_holder(const table::HolderRow& holder) override;
+  bool remove_holder(const ClaimId& claim) override;
+  void set_expiry(const ClaimId& holder, std::int64_t expires, std::int64_t ttl) override;
+  std::optional<table::WaiterRow> head() override;
+  std::vector<table::WaiterRow> line() override;
+  std::optional<std::int64_t> place_of(const ClaimId& waiter) override;
+  void add_waiter(const table::WaiterRow& waiter) override;
+  void remove_waiter(std::int64_t seq) override;
+  std::int64_t remove_waiters_of(ProcessId process) override;
+  std::optional<table::WaiterRow> behind(std::int64_t seq) override;
+  bool permit_awaited() override;
+  std::uint64_t count_before(std::int64_t seq) override;
+  ProcessId process_before(std::int64_t seq) override;
+  ProcessId me() override;
+  bool gone(ProcessId process) override;
+  std::string label_of(ProcessId process) override { return table_.process_label(process); }
+
+ private:
+  LockTable& table_;
+  Statements& sql_;
+  std::int64_t id_;
+};
+
 // The bytes in a column, if there are any.
 std::optional<std::string> text_at(const sqlite::Statement::Cursor& row, int column);
 
 // Claim ids travel as 16-byte blobs, modes as their number.
 ClaimId claim_from(std::string_view bytes);
-inline std::int64_t to_row(Mode mode) { return static_cast<std::int64_t>(mode); }
-inline Mode mode_from(std::int64_t number) { return static_cast<Mode>(number); }
-inline std::int64_t to_row(Token token) { return static_cast<std::int64_t>(token.value()); }
+using table::mode_from;
+using table::to_row;
 inline std::int64_t to_row(BootTime moment) { return moment.time_since_epoch().count(); }
 inline BootTime moment_from(std::int64_t nanoseconds) { return BootTime(Duration(nanoseconds)); }
 

@@ -1,11 +1,10 @@
 // LockTable: the locks as rows, and every change to them as one transaction. Synchronous; throws
 // sqlite::Error. It decides who holds; telling the winners is the engine's business.
 //
-// An uncontended acquire is one UPDATE, and so is its release. Everything else goes the long way:
-// load the row, drop who is dead or expired, serve the queue, and write back.
+// An uncontended acquire is one UPDATE, and so is its release. Everything else goes the long way,
+// which all lock tables share (engines/table/turn.h): load the row, take a turn, and write back.
 #pragma once
 
-#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,7 +13,7 @@
 #include <vector>
 
 #include "engines/sqlite/liveness.h"
-#include "engines/table/admission.h"
+#include "engines/table/turn.h"
 #include "holdfast/engine.h"
 #include "wire/sqlite.h"
 
@@ -50,10 +49,6 @@ class LockTable {
             std::string label);
   ~LockTable();
 
-  // A grant that is handed to a waiter holds this long until the winner renews it: a winner that
-  // is stopped or gone does not keep the others waiting for its whole ttl.
-  static constexpr Duration kProvisionalTtl = std::chrono::seconds(1);
-
   Answer acquire(const Claim& claim, bool queue);
   // The same for a claim that is in the queue already; writes only what has changed.
   Answer look(const Claim& claim) { return acquire_in_turn(claim, true); }
@@ -76,38 +71,25 @@ class LockTable {
 
  private:
   struct Row;
-  struct Queued;
   struct Statements;
+  class RowsOf;
 
   std::optional<Grant> acquire_at_once(const Claim& claim);
   Answer acquire_in_turn(const Claim& claim, bool queue);
   bool release_in_turn(const Claim& claim);
   void register_process();
+  // What the rows say of a claim of this client; nothing if the process' own label says it.
+  std::optional<std::string> label_for(const Claim& claim) const;
+  Waiting waiting_for(table::InTheWay found, BootTime now);
+  void keep_wakes(table::Turn& turn, BootTime now);
 
   std::optional<Row> find(const Name& name);
   Row load(const Name& name);
   void forget_idle_names(std::int64_t before);
   void save(const Row& row);
-  void drop_ended(Row& row, BootTime now);
-  bool ended(std::int64_t expires, ProcessId process, BootTime now);
-  bool gone(ProcessId process);
+  LockInfo describe(const Name& name);
   const ProcessInfo& process_info(ProcessId process);
   std::string process_label(ProcessId process);
-
-  // Grants to the queue's head while it can be; drops dead waiters. `self` is granted its whole
-  // ttl and not told.
-  std::optional<Grant> serve(Row& row, const ClaimId* self, BootTime now);
-  std::optional<Queued> head(const Row& row);
-  Grant grant(Row& row, const Queued& winner, Duration ttl, BootTime now);
-  std::optional<Grant> repeated(Row& row, const Claim& claim, BootTime now);
-  bool remove_holder(Row& row, const ClaimId& id);
-  bool remove_waiter(Row& row, const ClaimId& id);
-  // Where a claim of ours stands in the queue, if it still does.
-  std::optional<std::int64_t> place_of(const Row& row, const ClaimId& id);
-  void enqueue(Row& row, const Claim& claim, BootTime now);
-  void drop_dead_before(Row& row, const ClaimId& id);
-  Waiting waiting_for(const Row& row, const Claim& claim, BootTime now);
-  LockInfo describe(const Name& name);
 
   Runtime& runtime_;
   sqlite::Database& database_;

@@ -14,7 +14,6 @@ namespace {
 using holdfast::Client;
 using holdfast::Lease;
 using holdfast::LockOptions;
-using holdfast::LockRequest;
 using holdfast::Result;
 
 class Peer {
@@ -25,11 +24,15 @@ class Peer {
     const std::string verb = word(line);
     if (verb == "acquire") return keep(mutex(line).acquire());
     if (verb == "try") return keep(mutex(line).try_acquire());
-    if (verb == "shared") return keep(shared(line).acquire());
+    if (verb == "shared") return keep(readers_and_writers(line).acquire_shared());
+    if (verb == "try_shared") return keep(readers_and_writers(line).try_acquire_shared());
+    if (verb == "write") return keep(readers_and_writers(line).acquire());
+    if (verb == "try_write") return keep(readers_and_writers(line).try_acquire());
     if (verb == "permit") return keep(permit(line).acquire());
     if (verb == "release") return plain(lease_.release());
     if (verb == "renew") return plain(lease_.renew());
-    if (verb == "sections") return sections(line);
+    if (verb == "sections") return sections(client_.mutex(word(line)), line);
+    if (verb == "write_sections") return sections(client_.shared_mutex(word(line)), line);
     return "what?";
   }
 
@@ -48,9 +51,9 @@ class Peer {
     const std::string name = word(line);
     return client_.mutex(name, options(line));
   }
-  LockRequest shared(std::istringstream& line) {
+  holdfast::SharedMutex readers_and_writers(std::istringstream& line) {
     const std::string name = word(line);
-    return client_.shared_mutex(name, options(line)).shared();
+    return client_.shared_mutex(name, options(line));
   }
   holdfast::Semaphore permit(std::istringstream& line) {
     const std::string name = word(line);
@@ -67,8 +70,7 @@ class Peer {
     return result ? "ok" : code_name(result.code());
   }
 
-  std::string sections(std::istringstream& line) {
-    holdfast::Mutex mutex = client_.mutex(word(line));
+  static std::string sections(holdfast::Mutex mutex, std::istringstream& line) {
     const holdfast::interop::Section section(word(line));
     const int count = std::stoi(word(line));
     section.await_go();

@@ -1,51 +1,18 @@
 """redis_py_peer.py URL: redis-py's Lock, driven by lines on stdin (README.md has the list)."""
 
-import os
+import contextlib
 import sys
-import time
+
+from peer import Outcome, Section, fail, serve
 
 try:
     import redis
     from redis.exceptions import LockError
-except ImportError as error:
-    print(f"failed: {error} in {sys.executable} (Debian: python3-redis)", flush=True)
-    sys.exit(1)
+except ImportError as missing:
+    fail(f"{missing} in {sys.executable} (Debian: python3-redis)")
 
 POLL_S = 0.001  # redis-py has no other way to wait; its default is 0.1
 SECTIONS_TTL_S = 30
-
-
-class Section:
-    """What the lock protects: see section.h."""
-
-    def __init__(self, file):
-        self.file = file
-
-    def await_go(self):
-        while not os.path.exists(self.file + ".go"):
-            time.sleep(0.001)
-
-    def enter(self):
-        try:
-            os.close(os.open(self.file + ".inside", os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-            return True
-        except FileExistsError:
-            return False
-
-    def log(self, text):
-        log = os.open(self.file + ".log", os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600)
-        os.write(log, text)
-        os.close(log)
-
-    def go_through(self):
-        alone = self.enter()
-        number = os.open(self.file, os.O_CREAT | os.O_RDWR, 0o600)
-        before = int(os.pread(number, 32, 0) or b"0")
-        self.log(b"p" if alone else b"!p")
-        os.pwrite(number, str(before + 1).encode(), 0)
-        os.close(number)
-        if alone:
-            os.unlink(self.file + ".inside")
 
 
 class Peer:
@@ -53,16 +20,6 @@ class Peer:
         self.client = redis.Redis.from_url(url)
         self.client.ping()
         self.lock = None
-
-    def obey(self, verb, *words):
-        verbs = {
-            "acquire": self.acquire,
-            "try": self.try_once,
-            "release": self.release,
-            "renew": self.renew,
-            "sections": self.sections,
-        }
-        return verbs[verb](*words)
 
     def take(self, name, ttl_ms, blocking):
         # A ttl of 0 is a lock that never expires, which is what redis-py makes by default.
@@ -75,7 +32,7 @@ class Peer:
     def acquire(self, name, ttl_ms):
         return self.take(name, ttl_ms, blocking=True)
 
-    def try_once(self, name, ttl_ms):
+    def try_(self, name, ttl_ms):
         return self.take(name, ttl_ms, blocking=False)
 
     def release(self):
@@ -94,28 +51,18 @@ class Peer:
 
     def sections(self, name, file, count):
         lock = self.client.lock(name, timeout=SECTIONS_TTL_S, sleep=POLL_S)
-        section = Section(file)
-        section.await_go()
-        failures = 0
-        for _ in range(int(count)):
+
+        @contextlib.contextmanager
+        def held():
+            outcome = Outcome()
             lock.acquire()
-            section.go_through()
+            yield outcome
             try:
                 lock.release()
             except LockError:
-                failures += 1
-        return f"done {failures}"
+                outcome.ok = False
+
+        return Section(file, "p").repeat(count, held)
 
 
-def main():
-    try:
-        peer = Peer(sys.argv[1])
-        print("ready", flush=True)
-        for line in sys.stdin:
-            print(peer.obey(*line.split()), flush=True)
-    except Exception as error:  # pylint: disable=broad-except  # the test shows it
-        print(f"failed: {error!r}", flush=True)
-        sys.exit(1)
-
-
-main()
+serve(Peer)

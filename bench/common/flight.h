@@ -14,9 +14,11 @@ class Flight {
  public:
   // Runs worker(0), worker(1) … worker(count - 1) at the same time, to the end of all of them.
   // Throws what one of them threw.
-  static void run(Client& client, int count, const std::function<Task<void>(int)>& worker) {
+  // `loop` is a Client, or what else has run(Task<void>) like it.
+  template <class Loop>
+  static void run(Loop& loop, int count, const std::function<Task<void>(int)>& worker) {
     Flight flight(count);
-    client.run(flight.all(worker));
+    loop.run(flight.all(worker));
     if (flight.error_) std::rethrow_exception(flight.error_);
   }
 

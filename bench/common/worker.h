@@ -1,0 +1,48 @@
+// Worker: a process that takes and gives back locks as it is told by lines, each of which it answers
+// with one. Ours, other libraries' and raw clients in any language are told the same way, so that they
+// are measured alike.
+//
+//   line                                       answer
+//   pairs NAME SECONDS                         RATE P50_US: acquire and release again and again
+//   contend NAME THREADS HOLD_US PAUSE_US      ok; from now on it contends for that one lock
+//   stop                                       COUNT, then of each pass (pass.h) the number of its
+//                                              thread and its three moments
+//   flight COUNT SECONDS                       RATE of pairs, COUNT names at the same time on one
+//                                              connection
+//   threads COUNT SECONDS                      the same by blocking threads
+//
+// It says "ready" when it is connected, and "failed: WHY" when it cannot go on. Not every worker
+// knows every line.
+//
+// Thread safety: none.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+namespace holdfast::bench {
+
+class Worker {
+ public:
+  // The first word is a program, looked for in PATH. Throws if it does not get ready.
+  explicit Worker(const std::vector<std::string>& command);
+  // Kills it.
+  ~Worker();
+  Worker(Worker&& other) noexcept;
+  Worker& operator=(Worker&&) = delete;
+
+  void send(const std::string& line);
+  std::string answer();
+  std::string ask(const std::string& line) { return send(line), answer(); }
+
+ private:
+  std::string name_;
+  pid_t pid_ = -1;
+  int input_ = -1;
+  int output_ = -1;
+  std::string unread_;
+};
+
+}  // namespace holdfast::bench

@@ -1,0 +1,41 @@
+// Statements for your own connection to MySQL or PostgreSQL, when lock, fence and data are in one
+// database. They are plain texts, with all values in place: execute them in order, inside your
+// transaction, with any client library.
+//
+//   lock in the transaction   BEGIN; lock…; read and write; COMMIT
+//       The lock is held until the transaction ends, however it ends. Whoever loses the connection
+//       loses the transaction with it: a write that is delayed for a minute and a half fails, and
+//       nothing of it is there. It excludes, and is excluded by, leases of the same name of
+//       recipe=row (MySQL) and recipe=advisory (PostgreSQL).
+//   fence                     BEGIN; admit…; read or write; COMMIT
+//       The lock is anywhere, and its token guards rows of yours. Reads must be guarded too.
+//
+// Thread safety: functions without state.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "holdfast/ids.h"
+
+namespace holdfast::sql {
+
+enum class Dialect { mysql, postgres };
+
+// Waits until the lock is yours; the last statement returns one cell, a token, which grows from
+// holder to holder. A transaction that is rolled back gives its token back: use it for what the
+// transaction commits, and for nothing else. `prefix` is that of the URL of those who use leases.
+// On MySQL lock_wait_timeout limits the wait (error 1205), on PostgreSQL lock_timeout (55P03).
+std::vector<std::string> lock_in_transaction(Dialect dialect, const Name& name,
+                                             std::string_view prefix = {});
+
+// The last statement returns one cell: 1 if the token is the newest that was seen at `resource`,
+// 0 if somebody newer has been there: then roll back. The mark stays locked until your transaction
+// ends, so that nobody comes in between.
+std::vector<std::string> admit(Dialect dialect, const Name& resource, Token token);
+
+// What makes the tables that these need.
+std::vector<std::string> tables(Dialect dialect);
+
+}  // namespace holdfast::sql

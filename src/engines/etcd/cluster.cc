@@ -1,0 +1,259 @@
+#include "engines/etcd/cluster.h"
+
+#include <algorithm>
+#include <array>
+
+namespace holdfast::internal::etcd {
+
+namespace {
+
+constexpr std::array<const char*, 7> kPaths{
+    "/etcdserverpb.KV/Range", "/etcdserverpb.KV/Txn", "/etcdserverpb.Lease/LeaseGrant",
+    "/etcdserverpb.Lease/LeaseRevoke",
+    // A stream, of which we use one message each way.
+    "/etcdserverpb.Lease/LeaseKeepAlive", "/etcdserverpb.Lease/LeaseTimeToLive",
+    "/etcdserverpb.Auth/Authenticate"};
+constexpr const char* kWatch = "/etcdserverpb.Watch/Watch";
+
+// gRPC's numbers.
+enum { kInvalidArgument = 3, kNotFound = 5, kPermissionDenied = 7, kResourceExhausted = 8 };
+enum { kUnimplemented = 12, kUnavailable = 14, kUnauthenticated = 16 };
+
+constexpr const char* kLeaseNotFound = "requested lease not found";
+
+bool says(const std::string& message, std::string_view part) {
+  return message.find(part) != std::string::npos;
+}
+
+// What etcd says of a token that it does not take (any more).
+bool is_about_token(const std::string& message) {
+  return says(message, "invalid auth token") || says(message, "revision of auth store is old");
+}
+
+}  // namespace
+
+Cluster::Cluster(Runtime& runtime, const Settings& settings)
+    : runtime_(runtime),
+      settings_(settings),
+      // Many clients with the same URL should not all go to the first.
+      member_(runtime.random() % settings.endpoints.size()),
+      logged_in_(runtime),
+      channel_(runtime, "etcd", settings.tls, settings.connect_timeout,
+               [this] { return settings_.endpoints[member_]; }),
+      background_(runtime) {}
+
+Cluster::~Cluster() { background_.abandon(); }
+
+bool Cluster::is_lease_not_found(const Failure& failure) {
+  return says(failure.message(), kLeaseNotFound);
+}
+
+GrpcMetadata Cluster::metadata() const {
+  // A member that has lost its leader says so at once, and ends the stream of watches.
+  GrpcMetadata metadata{{"hasleader", "true"}};
+  if (!token_.empty()) metadata.emplace_back("token", token_);
+  return metadata;
+}
+
+// A call that was begun at `begun` got no answer. A member that has answered nobody for long is
+// stopped or cut off, not only slow.
+void Cluster::leave_if_silent(BootTime begun) {
+  const Duration patience = std::chrono::milliseconds(settings_.endpoints.size() == 1 ? 3000 : 300);
+  if (last_answer_ >= begun) return;
+  if (!silent_since_) silent_since_ = begun;
+  if (runtime_.now() - *silent_since_ >= patience) leave_member("no answer any more");
+}
+
+void Cluster::leave_member(const std::string& why) {
+  silent_since_.reset();
+  member_ = (member_ + 1) % settings_.endpoints.size();
+  channel_.drop(why);
+}
+
+// ---- Calling -----------------------------------------------------------------------------------
+
+Cluster::Verdict Cluster::verdict_on(const GrpcReply& reply) {
+  if (reply.status == 0) return Verdict::answered;
+  if (reply.status == kUnauthenticated || is_about_token(reply.message)) {
+    return Verdict::log_in_again;
+  }
+  if (reply.status == kUnavailable) {
+    // These were not proposed at all; all the others may have been.
+    const bool not_begun = says(reply.message, "no leader") || says(reply.message, "not capable") ||
+                           says(reply.message, "learner");
+    return not_begun ? Verdict::again_elsewhere : Verdict::again_unsure;
+  }
+  if (reply.status == kResourceExhausted && says(reply.message, "too many requests")) {
+    return Verdict::again_elsewhere;
+  }
+  return Verdict::refused;
+}
+
+Failure Cluster::failure_of(const GrpcReply& reply) const {
+  const std::string& said = reply.message;
+  const std::string quoted = " (" + said + ")";
+  if (reply.status == kResourceExhausted && says(said, "space exceeded")) {
+    return failed(
+        Code::misconfigured,
+        "its database is full: compact and defragment it, then `etcdctl alarm disarm`" + quoted);
+  }
+  if (reply.status == kPermissionDenied) {
+    return failed(
+        Code::misconfigured,
+        (settings_.user.empty() ? std::string("the login") : "the user '" + settings_.user + "'") +
+            " has no right to this lock's keys: grant it readwrite on the prefix of its "
+            "locks" +
+            quoted);
+  }
+  if (says(said, "user name is empty")) {
+    return failed(Code::misconfigured,
+                  "it wants a login: write etcd://USER:PASSWORD@HOST" + quoted);
+  }
+  if (says(said, "authentication failed")) {
+    return failed(Code::misconfigured, "it refuses the user or the password" + quoted);
+  }
+  if (says(said, "request is too large")) return failed(Code::invalid_argument, said);
+  if (reply.status == kUnimplemented) {
+    return failed(Code::misconfigured, "it does not know what we ask; is it etcd 3?" + quoted);
+  }
+  if (reply.status == kUnavailable) return failed(Code::unreachable, said);
+  return failed(Code::misconfigured, said);
+}
+
+// With others to ask, one that is silent gets a part of the time only.
+Deadline Cluster::attempt_deadline(Deadline deadline) const {
+  if (settings_.endpoints.size() == 1 || deadline.is_never()) return deadline;
+  const BootTime now = runtime_.now();
+  const Duration part =
+      std::max<Duration>((deadline.moment() - now) / 3, std::chrono::milliseconds(400));
+  return deadline.sooner(now + part);
+}
+
+bool Cluster::learn(const Result<GrpcReply>& reply, BootTime begun, Deadline attempt,
+                    Attempts& attempts) {
+  if (!reply) {
+    attempts.last = reply.failure();
+    if (reply.code() == Code::misconfigured || reply.code() == Code::cancelled) return false;
+    if (reply.code() == Code::unknown) {
+      attempts.unsure = true;
+      if (attempt.passed(runtime_.now())) leave_if_silent(begun);
+      return true;
+    }
+    // Each member once; after that somebody else decides whether to go on.
+    member_ = (member_ + 1) % settings_.endpoints.size();
+    return ++attempts.unconnected < static_cast<int>(settings_.endpoints.size());
+  }
+  attempts.last = failure_of(*reply);
+  switch (verdict_on(*reply)) {
+    case Verdict::answered: return false;
+    case Verdict::refused: return false;
+    case Verdict::log_in_again: token_.clear(); return ++attempts.logins <= 3;
+    case Verdict::again_unsure: attempts.unsure = true; [[fallthrough]];
+    case Verdict::again_elsewhere:
+      if (settings_.endpoints.size() > 1) leave_member(reply->message);
+      return true;
+  }
+  return false;
+}
+
+Failure Cluster::end_of(const Attempts& attempts, Deadline deadline) const {
+  const Failure last = attempts.last.value_or(failed(Code::unreachable, "no answer in time"));
+  if (attempts.unsure) return Failure(Code::unknown, last.message());
+  if (last.code() == Code::unknown || deadline.passed(runtime_.now())) {
+    return Failure(last.code() == Code::misconfigured ? last.code() : Code::unreachable,
+                   last.message());
+  }
+  return last;
+}
+
+Task<Result<Answer>> Cluster::call(Method method, std::string message, Deadline deadline,
+                                   std::stop_token stop) {
+  const std::string path = kPaths.at(static_cast<std::size_t>(method));
+  Attempts attempts;
+  for (;;) {
+    if (needs_login() && method != Method::authenticate) {
+      const Result<void> entered = co_await log_in(deadline, stop);
+      if (!entered && attempts.unsure) co_return Failure(Code::unknown, entered.message());
+      if (!entered) co_return entered.failure();
+    }
+    const Deadline attempt = attempt_deadline(deadline);
+    const BootTime begun = runtime_.now();
+    const GrpcMetadata metadata =
+        method == Method::authenticate ? GrpcMetadata() : this->metadata();
+    Result<GrpcReply> reply = co_await channel_.call(path, metadata, message, attempt, stop);
+    if (reply && verdict_on(*reply) == Verdict::answered) {
+      last_answer_ = runtime_.now();
+      silent_since_.reset();
+      co_return Answer{std::move(reply->message), reply->sent_at, channel_.generation(),
+                       attempts.unsure};
+    }
+    if (stop.stop_requested() || !learn(reply, begun, attempt, attempts)) {
+      if (!reply && reply.code() == Code::unknown) attempts.unsure = true;
+      co_return end_of(attempts, deadline);
+    }
+    const BootTime again = runtime_.now() + runtime_.jitter(attempts.pause);
+    attempts.pause = std::min<Duration>(attempts.pause * 2, std::chrono::milliseconds(200));
+    if (deadline.passed(again)) co_return end_of(attempts, deadline);
+    if (co_await sleep_until(runtime_, again, stop) == Woken::cancelled) {
+      co_return end_of(attempts, deadline);
+    }
+  }
+}
+
+Task<Result<void>> Cluster::open(Deadline deadline, std::stop_token stop) {
+  if (needs_login()) co_return co_await log_in(deadline, std::move(stop));
+  co_return co_await channel_.open(deadline, std::move(stop));
+}
+
+Task<Result<GrpcCallId>> Cluster::open_watches(std::string first, GrpcStreamListener& listener,
+                                               Deadline deadline) {
+  const Result<void> opened = co_await open(deadline);
+  if (!opened) co_return opened.failure();
+  if (!channel_.connected()) co_return failed(Code::unreachable, "the connection broke");
+  const GrpcCallId stream = channel_.open_stream(kWatch, metadata(), first, listener);
+  if (stream < 0) co_return failed(Code::unreachable, "the connection has used up its numbers");
+  co_return stream;
+}
+
+// ---- Logging in --------------------------------------------------------------------------------
+
+void Cluster::forget_login(const std::string& why) {
+  if (is_about_token(why)) token_.clear();
+}
+
+// One for all: checking a password is made to take long.
+Task<Result<void>> Cluster::log_in(Deadline deadline, std::stop_token stop) {
+  if (!logging_in_) {
+    logging_in_ = true;
+    logged_in_.reset();
+    background_.spawn(authenticate());
+  }
+  const Woken woken = co_await logged_in_.wait(deadline, std::move(stop));
+  if (woken == Woken::cancelled) co_return Failure(Code::cancelled, "cancelled by the caller");
+  if (woken == Woken::timed_out) co_return failed(Code::unreachable, "no login in time");
+  co_return login_;
+}
+
+Task<void> Cluster::authenticate() {
+  const std::string request = encode_authenticate(settings_.user, settings_.password);
+  const Deadline deadline = Deadline::at(runtime_.now() + settings_.request_timeout);
+  const Result<Answer> answer = co_await call(Method::authenticate, request, deadline);
+  if (answer) {
+    const std::optional<std::string> token = decode_authenticate(answer->message);
+    token_ = token.value_or("");
+    login_ = token_.empty() ? Result<void>(failed(Code::misconfigured, "it gave no login token"))
+                            : Result<void>();
+  } else if (says(answer.message(), "authentication is not enabled")) {
+    // A login that is not needed is no fault; any word serves, for nobody will look at it.
+    token_ = "none";
+    login_ = Result<void>();
+  } else {
+    // Whatever became of it: nothing of the caller's was sent.
+    login_ = answer.code() == Code::unknown ? failed(Code::unreachable, answer.message())
+                                            : answer.failure();
+  }
+  logging_in_ = false;
+  logged_in_.set();
+}
+
+}  // namespace holdfast::internal::etcd

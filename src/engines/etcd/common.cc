@@ -1,0 +1,126 @@
+#include "engines/etcd/common.h"
+
+#include "engines/etcd/queue.h"
+#include "engines/etcd/turn.h"
+
+namespace holdfast::internal::etcd {
+
+namespace {
+
+using Branch = Txn::Branch;
+
+}  // namespace
+
+void Entrance::let_in(Pass& pass) {
+  ++inside_;
+  pass.inside_ = true;
+  pass.turn_.set();
+}
+
+Event::Awaiter Entrance::Pass::wait(Deadline deadline, std::stop_token stop) {
+  if (entrance_.inside_ < kMost) {
+    entrance_.let_in(*this);
+  } else {
+    waits_ = true;
+    entrance_.line_.push_back(this);
+  }
+  return turn_.wait(deadline, std::move(stop));
+}
+
+Entrance::Pass::~Pass() {
+  if (waits_) entrance_.line_.remove(this);
+  if (!inside_) return;
+  --entrance_.inside_;
+  if (entrance_.line_.empty()) return;
+  Pass& next = *entrance_.line_.front();
+  entrance_.line_.pop_front();
+  next.waits_ = false;
+  entrance_.let_in(next);
+}
+
+Common::Common(Runtime& runtime_of_all, const Settings& settings_of_all)
+    : runtime(runtime_of_all),
+      settings(settings_of_all),
+      cluster(runtime, settings),
+      sessions(runtime, cluster, settings.request_timeout),
+      watcher(runtime, cluster, settings.request_timeout),
+      entrance(runtime),
+      background(runtime) {
+  sessions.on_lost = [this](const Session&) {
+    for (const auto& [id, turn] : waiting) turn->look_up();
+  };
+}
+
+Failure Common::makes_no_sense() const {
+  return cluster.failed(Code::unknown, "an answer that makes no sense");
+}
+
+Deadline Common::request_deadline(Deadline deadline) const {
+  return deadline.sooner(runtime.now() + settings.request_timeout);
+}
+
+Task<Result<bool>> Common::remove(Claim claim, Revision token, Deadline deadline) {
+  const Keys keys(settings.prefix, claim.name);
+  const std::string key = keys.of(claim);
+  bool repeated = false;
+  const bool known = token != 0;
+  for (;;) {
+    if (!known) {  // Then we have to look first: did it hold?
+      const std::string look = encode(Range{.key = key, .end = {}, .keys_only = true});
+      const Result<Answer> answer = co_await cluster.call(Method::range, look, deadline);
+      if (!answer) co_return answer.failure();
+      const std::optional<RangeAnswer> own = decode_range(answer->message);
+      if (!own) co_return makes_no_sense();
+      if (own->pairs.empty()) co_return repeated;
+      token = own->pairs.front().created;
+    }
+    Txn txn;
+    txn.if_created_at(key, token);
+    if (!known) add_look(txn, Branch::then, keys, claim, token);
+    txn.remove(Branch::then, key);
+    const Result<Answer> answer = co_await cluster.call(Method::txn, txn.encode(), deadline);
+    if (!answer) co_return answer.failure();
+    const std::optional<TxnAnswer> done = decode_txn(answer->message);
+    if (!done) co_return makes_no_sense();
+    // Nothing there the second time: the first attempt may have ended it.
+    repeated = repeated || answer->repeated;
+    if (known) co_return done->succeeded || repeated;
+    if (!done->succeeded) continue;
+    const Standing standing = standing_of(keys, claim, *done, 0);
+    // What outlives its process has a lease of its own, of no use now.
+    if (claim.outlives_process) background.spawn(sessions.revoke(standing.lease));
+    co_return standing.state == Standing::State::holds;
+  }
+}
+
+Task<Result<bool>> Common::remove_or_hear(Claim claim, std::string key, Revision token,
+                                          Deadline deadline) {
+  if (!watched.contains(key)) co_return co_await remove(std::move(claim), token, deadline);
+  const auto release = std::make_shared<Release>(runtime);
+  releases[key] = release;
+  // In the background: also when the end is heard first, the answer is waited for.
+  const auto ask = [](Common& common, Claim what, Revision of, Deadline by,
+                      std::shared_ptr<Release> asked) -> Task<void> {
+    asked->answer = co_await common.remove(std::move(what), of, by);
+    asked->done.set();
+  };
+  background.spawn(ask(*this, std::move(claim), token, deadline, release));
+  co_await release->done.wait();
+  if (const auto found = releases.find(key); found != releases.end() && found->second == release) {
+    releases.erase(found);
+  }
+  co_return release->answer.value_or(true);
+}
+
+void Common::heard_removal(const std::string& key) {
+  if (const auto found = releases.find(key); found != releases.end()) found->second->done.set();
+}
+
+Task<void> Common::mark(std::string key, Revision token, std::string note) {
+  Txn txn;
+  txn.if_created_at(key, token).put_value(Branch::then, key, note);
+  const Deadline deadline = Deadline::at(runtime.now() + settings.request_timeout);
+  static_cast<void>(co_await cluster.call(Method::txn, txn.encode(), deadline));
+}
+
+}  // namespace holdfast::internal::etcd

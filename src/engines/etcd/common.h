@@ -1,0 +1,87 @@
+// Common: what all the claims of a client have in common. Inside the loop only.
+#pragma once
+
+#include <list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "engines/etcd/holdings.h"
+#include "engines/etcd/settings.h"
+#include "engines/etcd/watcher.h"
+
+namespace holdfast::internal::etcd {
+
+class Turn;
+
+// A release that is under way. Its end can be heard from a watch before its answer comes.
+struct Release {
+  explicit Release(Runtime& runtime) : done(runtime) {}
+  Event done;
+  std::optional<Result<bool>> answer;
+};
+
+// Entrance: lets so many claims into queues at a time, in the order in which they came. A thousand
+// at once would all wait for the last answer, and take a busy server for a dead one.
+class Entrance {
+ public:
+  explicit Entrance(Runtime& runtime) : runtime_(runtime) {}
+
+  class Pass {
+   public:
+    explicit Pass(Entrance& entrance) : entrance_(entrance), turn_(entrance.runtime_) {}
+    ~Pass();
+    Pass(const Pass&) = delete;
+    Pass& operator=(const Pass&) = delete;
+    // To be waited for once; whoever is not let in has nothing to give back.
+    Event::Awaiter wait(Deadline deadline, std::stop_token stop);
+
+   private:
+    friend class Entrance;
+    Entrance& entrance_;
+    Event turn_;
+    bool waits_ = false;
+    bool inside_ = false;
+  };
+
+ private:
+  void let_in(Pass& pass);
+
+  static constexpr int kMost = 32;
+  Runtime& runtime_;
+  int inside_ = 0;
+  std::list<Pass*> line_;
+};
+
+struct Common {
+  Common(Runtime& runtime, const Settings& settings);
+
+  Runtime& runtime;
+  const Settings settings;
+  Cluster cluster;
+  Sessions sessions;
+  Watcher watcher;
+  Holdings holdings;
+  Entrance entrance;
+  std::unordered_map<ClaimId, Turn*> waiting;
+  std::unordered_multiset<std::string> watched;  // keys that claims of ours wait for
+  std::unordered_map<std::string, std::shared_ptr<Release>> releases;  // by key
+  TaskGroup background;  // Last: its tasks end before what they use.
+
+  Deadline request_deadline(Deadline deadline) const;
+  Failure makes_no_sense() const;
+  Failure cancelled() const { return Failure(Code::cancelled, "cancelled by the caller"); }
+  // Ends the hold, or the wait, of a claim. `token` is 0 if it is not known.
+  Task<Result<bool>> remove(Claim claim, Revision token, Deadline deadline);
+  // The same for a hold, which also ends when a claim of ours that waits hears that its key is gone:
+  // or that one could hold, and let go, before anybody knows that this one has let go.
+  Task<Result<bool>> remove_or_hear(Claim claim, std::string key, Revision token,
+                                    Deadline deadline);
+  void heard_removal(const std::string& key);
+  // Tells who watches our key that we hold: see InTheWay::last.
+  Task<void> mark(std::string key, Revision token, std::string note);
+};
+
+}  // namespace holdfast::internal::etcd

@@ -1,0 +1,222 @@
+#include "engines/etcd/messages.h"
+
+#include "wire/protobuf.h"
+
+namespace holdfast::internal::etcd {
+
+namespace {
+
+// Numbers of etcd's own enumerations.
+enum { kAscending = 1, kDescending = 2 };
+enum { kByCreation = 2 };
+enum { kEqual = 0, kGreater = 1 };
+enum { kCreation = 1 };
+enum { kRangeOp = 1, kPutOp = 2, kDeleteOp = 3 };
+
+bool read_header(std::string_view bytes, Header& header) {
+  ProtoReader in(bytes);
+  while (in.next()) {
+    if (in.field() == 2) header.member = static_cast<std::uint64_t>(in.number());
+    if (in.field() == 3) header.revision = in.number();
+    if (in.field() == 4) header.term = static_cast<std::uint64_t>(in.number());
+  }
+  return in.sound();
+}
+
+bool read_pair(std::string_view bytes, KeyValue& pair) {
+  ProtoReader in(bytes);
+  while (in.next()) {
+    if (in.field() == 1) pair.key = in.bytes();
+    if (in.field() == 2) pair.created = in.number();
+    if (in.field() == 3) pair.modified = in.number();
+    if (in.field() == 5) pair.value = in.bytes();
+    if (in.field() == 6) pair.lease = in.number();
+  }
+  return in.sound();
+}
+
+bool read_range(std::string_view bytes, RangeAnswer& answer, Header* header) {
+  ProtoReader in(bytes);
+  while (in.next()) {
+    if (in.field() == 1 && header && !read_header(in.bytes(), *header)) return false;
+    if (in.field() == 2 && !read_pair(in.bytes(), answer.pairs.emplace_back())) return false;
+    if (in.field() == 4) answer.count = in.number();
+  }
+  return in.sound();
+}
+
+bool read_part(std::string_view bytes, TxnAnswer::Part& part) {
+  ProtoReader in(bytes);
+  while (in.next()) {
+    if (in.field() == kRangeOp && !read_range(in.bytes(), part.range, nullptr)) return false;
+    if (in.field() == kDeleteOp) {
+      ProtoReader deleted(in.bytes());
+      while (deleted.next()) {
+        if (deleted.field() == 2) part.deleted = deleted.number();
+      }
+      if (!deleted.sound()) return false;
+    }
+  }
+  return in.sound();
+}
+
+bool read_event(std::string_view bytes, WatchEvent& event) {
+  ProtoReader in(bytes);
+  while (in.next()) {
+    if (in.field() == 1) event.removed = in.number() == 1;
+    if (in.field() == 2 && !read_pair(in.bytes(), event.pair)) return false;
+  }
+  return in.sound();
+}
+
+}  // namespace
+
+// ---- Requests ----------------------------------------------------------------------------------
+
+std::string encode(const Range& range) {
+  ProtoWriter out;
+  out.bytes(1, range.key).bytes(2, range.end).number(3, range.limit);
+  if (range.order != Range::Order::by_key) {
+    out.number(5, range.order == Range::Order::oldest_first ? kAscending : kDescending);
+    out.number(6, kByCreation);
+  }
+  return out.number(8, range.keys_only ? 1 : 0).number(13, range.created_until).take();
+}
+
+std::string encode_lease_grant(std::int64_t ttl_s) { return ProtoWriter().number(1, ttl_s).take(); }
+
+std::string encode_lease(LeaseId id) { return ProtoWriter().number(1, id).take(); }
+
+std::string encode_authenticate(std::string_view user, std::string_view password) {
+  return ProtoWriter().bytes(1, user).bytes(2, password).take();
+}
+
+std::string encode_watch(std::string_view key, std::string_view end, std::int64_t id) {
+  const std::string request = ProtoWriter().bytes(1, key).bytes(2, end).number(7, id).take();
+  return ProtoWriter().message(1, request).take();
+}
+
+std::string encode_watch_cancel(std::int64_t id) {
+  return ProtoWriter().message(2, ProtoWriter().number(1, id).take()).take();
+}
+
+void Txn::compare(std::string_view key, std::string_view end, int result, Revision revision) {
+  ProtoWriter one;
+  one.number(1, result).number(2, kCreation).bytes(3, key);
+  // The value compared with is a choice: it must be there, also if it is 0.
+  std::string encoded = one.take();
+  if (revision == 0) {
+    encoded += std::string("\x28\x00", 2);
+  } else {
+    encoded += ProtoWriter().number(5, revision).take();
+  }
+  encoded += ProtoWriter().bytes(64, end).take();
+  out_ += ProtoWriter().message(1, encoded).take();
+}
+
+Txn& Txn::if_created_at(std::string_view key, Revision revision, std::string_view end) {
+  compare(key, end, kEqual, revision);
+  return *this;
+}
+
+Txn& Txn::if_present(std::string_view key) {
+  compare(key, {}, kGreater, 0);
+  return *this;
+}
+
+namespace {
+
+std::string in_branch(Txn::Branch branch, int operation, std::string_view request) {
+  const std::string chosen = ProtoWriter().message(operation, request).take();
+  return ProtoWriter().message(branch == Txn::Branch::then ? 2 : 3, chosen).take();
+}
+
+}  // namespace
+
+Txn& Txn::put(Branch branch, std::string_view key, std::string_view value, LeaseId lease) {
+  const std::string request = ProtoWriter().bytes(1, key).bytes(2, value).number(3, lease).take();
+  out_ += in_branch(branch, kPutOp, request);
+  return *this;
+}
+
+Txn& Txn::put_value(Branch branch, std::string_view key, std::string_view value) {
+  const std::string request = ProtoWriter().bytes(1, key).bytes(2, value).number(6, 1).take();
+  out_ += in_branch(branch, kPutOp, request);
+  return *this;
+}
+
+Txn& Txn::remove(Branch branch, std::string_view key) {
+  out_ += in_branch(branch, kDeleteOp, ProtoWriter().bytes(1, key).take());
+  return *this;
+}
+
+Txn& Txn::range(Branch branch, const Range& range) {
+  out_ += in_branch(branch, kRangeOp, etcd::encode(range));
+  return *this;
+}
+
+// ---- Answers -----------------------------------------------------------------------------------
+
+const KeyValue* TxnAnswer::first(std::size_t part) const {
+  if (part >= parts.size() || parts[part].range.pairs.empty()) return nullptr;
+  return &parts[part].range.pairs.front();
+}
+
+std::optional<RangeAnswer> decode_range(std::string_view bytes, Header* header) {
+  RangeAnswer answer;
+  if (!read_range(bytes, answer, header)) return std::nullopt;
+  return answer;
+}
+
+std::optional<TxnAnswer> decode_txn(std::string_view bytes) {
+  TxnAnswer answer;
+  ProtoReader in(bytes);
+  while (in.next()) {
+    if (in.field() == 1 && !read_header(in.bytes(), answer.header)) return std::nullopt;
+    if (in.field() == 2) answer.succeeded = in.truth();
+    if (in.field() == 3 && !read_part(in.bytes(), answer.parts.emplace_back())) return std::nullopt;
+  }
+  if (!in.sound()) return std::nullopt;
+  return answer;
+}
+
+std::optional<LeaseAnswer> decode_lease(std::string_view bytes) {
+  LeaseAnswer answer;
+  ProtoReader in(bytes);
+  while (in.next()) {
+    if (in.field() == 1 && !read_header(in.bytes(), answer.header)) return std::nullopt;
+    if (in.field() == 2) answer.id = in.number();
+    if (in.field() == 3) answer.ttl_s = in.number();
+  }
+  if (!in.sound()) return std::nullopt;
+  return answer;
+}
+
+std::optional<WatchAnswer> decode_watch(std::string_view bytes) {
+  WatchAnswer answer;
+  ProtoReader in(bytes);
+  while (in.next()) {
+    if (in.field() == 1 && !read_header(in.bytes(), answer.header)) return std::nullopt;
+    if (in.field() == 2) answer.id = in.number();
+    if (in.field() == 3) answer.created = in.truth();
+    if (in.field() == 4) answer.cancelled = in.truth();
+    if (in.field() == 5) answer.compacted = in.number();
+    if (in.field() == 6) answer.cancel_reason = in.bytes();
+    if (in.field() == 11 && !read_event(in.bytes(), answer.events.emplace_back()))
+      return std::nullopt;
+  }
+  if (!in.sound()) return std::nullopt;
+  return answer;
+}
+
+std::optional<std::string> decode_authenticate(std::string_view bytes) {
+  std::string token;
+  ProtoReader in(bytes);
+  while (in.next()) {
+    if (in.field() == 2) token = in.bytes();
+  }
+  if (!in.sound()) return std::nullopt;
+  return token;
+}
+
+}  // namespace holdfast::internal::etcd

@@ -1,0 +1,145 @@
+// Sessions: the etcd leases that the keys of this client hang on. One lease for all claims of the
+// same ttl, in whole seconds as etcd has them; and one of its own for a hold that must outlive this
+// process. Each is kept alive while it is used, and given back some time after. Inside the loop only.
+//
+// When a keep-alive is believed. A keep-alive goes to the leader, but not through consensus: a
+// leader that was stopped and has been replaced without knowing answers "renewed", while the lease
+// ends at its successor. So a keep-alive that was sent at s counts only when a linearizable request
+// that was sent after its answer, to the same member, has been answered in the same term. etcd's
+// answers carry the term of the newest entry that the member has applied, and a linearizable
+// request makes it apply an entry of the present leader's. Then that leader was elected before the
+// answer to the keep-alive, still leads after it, and is the one that renewed. Leaders to come
+// start every lease anew with its whole ttl. So the lease lives at least until s + ttl.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <stop_token>
+#include <string>
+
+#include "engines/etcd/cluster.h"
+#include "holdfast/engine.h"
+
+namespace holdfast::internal::etcd {
+
+// A hold whose key hangs on a session.
+struct HeldKey {
+  ClaimId id;
+  Revision token = 0;
+  BootTime ends_at;  // unless it is renewed, we end it then
+};
+
+struct Session {
+  LeaseId lease = 0;
+  Duration ttl{};          // as granted
+  std::int64_t ttl_s = 0;  // as asked for
+  BootTime confirmed{};    // surely alive until this + ttl
+  bool shared = true;      // by all claims of its ttl
+  bool lost = false;
+  // A request that was not answered may put a key on it later: no claim comes to it any more, and
+  // it ends with its last hold.
+  bool retired = false;
+  int users = 0;
+  BootTime unused_since{};
+  std::map<std::string, HeldKey> held;  // by key
+  std::set<std::string> strays;         // keys that such requests may make
+};
+
+using SessionPtr = std::shared_ptr<Session>;
+
+// The answer to a keep-alive, not yet believed.
+struct Sign {
+  BootTime sent_at;
+  std::uint64_t term = 0;
+  std::uint64_t connection = 0;
+};
+
+class Sessions {
+ public:
+  Sessions(Runtime& runtime, Cluster& cluster, Duration request_timeout);
+  ~Sessions();
+
+  // Holds that were found gone, or whose session was lost.
+  std::function<void(const ClaimId&)> on_gone;
+  std::function<void(const Session&)> on_lost;
+
+  // The session for claims of this ttl.
+  Task<Result<SessionPtr>> of_ttl(Duration ttl, Deadline deadline, std::stop_token stop);
+  // One of its own. Kept alive until forget() or give_back().
+  Task<Result<SessionPtr>> own(Duration ttl, Deadline deadline, std::stop_token stop);
+  void forget(const SessionPtr& session);
+  void give_back(const SessionPtr& session);
+  // Ends a lease, and with it all keys on it.
+  Task<void> revoke(LeaseId lease);
+
+  // Sends a keep-alive. not_held if the lease has ended: the session is lost.
+  Task<Result<Sign>> keep_alive(Session& session, Deadline deadline);
+  // The answer to a linearizable request that was sent after the sign came. True if it makes the
+  // sign believable; then the session is confirmed.
+  static bool confirm(Session& session, const Sign& sign, const Header& header,
+                      std::uint64_t connection);
+  // Keep-alive and confirmation. not_held as above.
+  Task<Result<void>> refresh(SessionPtr session, Deadline deadline);
+
+  void lose(Session& session);
+  // What was sent for `key` may be executed at any time to come.
+  void retire(Session& session, const std::string& key);
+
+  // Stops keeping alive, and gives back what nobody else needs.
+  Task<void> close(Deadline deadline);
+
+  class Use;
+
+ private:
+  struct Slot {
+    explicit Slot(Runtime& runtime) : opened(runtime) {}
+    SessionPtr session;
+    bool opening = false;
+    Event opened;
+    Result<void> outcome;
+  };
+
+  Task<Result<SessionPtr>> open(std::int64_t ttl_s, bool shared, Deadline deadline,
+                                std::stop_token stop);
+  Task<void> open_in_background(std::int64_t ttl_s, std::shared_ptr<Slot> slot);
+  Task<void> keep(SessionPtr session);
+  Task<void> look_after(SessionPtr session, Deadline deadline);
+  Task<void> end_overdue(SessionPtr session, Deadline deadline);
+
+  Runtime& runtime_;
+  Cluster& cluster_;
+  const Duration request_timeout_;
+  std::map<std::int64_t, std::shared_ptr<Slot>> slots_;  // by ttl_s
+  std::set<SessionPtr> kept_;
+  TaskGroup background_;  // Last: its tasks end before what they use.
+};
+
+// While one lives, the session is in use.
+class Sessions::Use {
+ public:
+  Use(Runtime& runtime, SessionPtr session) : runtime_(&runtime), session_(std::move(session)) {
+    ++session_->users;
+  }
+  Use(Use&& other) noexcept : runtime_(other.runtime_), session_(std::move(other.session_)) {}
+  Use& operator=(Use&& other) noexcept {
+    std::swap(runtime_, other.runtime_);
+    std::swap(session_, other.session_);
+    return *this;
+  }
+  ~Use() {
+    if (!session_) return;
+    --session_->users;
+    session_->unused_since = runtime_->now();
+  }
+  Session& operator*() const { return *session_; }
+  Session* operator->() const { return session_.get(); }
+  const SessionPtr& get() const { return session_; }
+
+ private:
+  Runtime* runtime_;
+  SessionPtr session_;
+};
+
+}  // namespace holdfast::internal::etcd

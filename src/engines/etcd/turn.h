@@ -1,0 +1,73 @@
+// Turn: one claim's way through the queue of its lock: in, waiting, and out again if it gives up.
+// Lives in its caller's coroutine. Inside the loop only.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engines/etcd/common.h"
+#include "engines/etcd/queue.h"
+
+namespace holdfast::internal::etcd {
+
+class Turn {
+ public:
+  Turn(Common& common, const Claim& claim, const Wait& wait);
+  ~Turn();
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+  Task<Result<Grant>> take();
+
+  // The claim is being released while it waits.
+  void end();
+  // Its session may be lost.
+  void look_up() { vigil_.told.set(); }
+
+ private:
+  enum class Outcome { holds, absent };
+
+  Deadline answer_deadline() const;
+  Task<Result<void>> find_session();
+  // Sends a transaction that may put our key, and hears the end of it even if the caller gives up.
+  Task<Result<Answer>> send(std::string txn);
+  Task<Result<Standing>> enter();
+  Task<Result<Standing>> enter_in_order();
+  Task<Result<Standing>> enter_if_free();
+  Task<Result<Standing>> look(Look how);
+  Task<Result<bool>> nothing_happened(Standing& standing);
+  Result<Standing> standing_in(const Result<Answer>& answer, std::size_t from_then,
+                               std::size_t from_otherwise);
+  Task<Result<Grant>> try_once();
+  Task<Result<Grant>> queue_up();
+  Task<Result<Outcome>> wait_for_turn(Standing standing);
+  void watch(const Standing& standing);
+  void stop_watching();
+  // What the watches have told: true if it is our turn; `again` if we must look.
+  bool hear(bool& again);
+  // not_held: the session was lost at the last moment.
+  Task<Result<Grant>> grant(bool waited);
+  Task<Result<Grant>> leave(Failure why);
+  std::optional<Failure> over(Woken woken);
+  bool passing(const Failure& failure);
+  std::string note(bool granted) const;
+
+  Common& common_;
+  const Claim claim_;
+  const Wait& wait_;
+  const Keys keys_;
+  const std::string key_;
+  const WallTime since_;
+  std::optional<Sessions::Use> session_;
+  bool unsure_ = false;   // a request for our key was not answered
+  bool entered_ = false;  // our key has been in the queue
+  bool ended_ = false;
+  Revision created_ = 0;  // of our key, when it was last seen
+  LeaseId lease_ = 0;
+  BootTime last_answer_;
+  Vigil vigil_;
+  std::vector<InTheWay> watched_;
+};
+
+}  // namespace holdfast::internal::etcd

@@ -1,0 +1,121 @@
+// "named": GET_LOCK, which lives as long as its session.
+#include <algorithm>
+
+#include "base/text.h"
+#include "engines/mysql/session_recipe.h"
+
+namespace holdfast::internal::mysql {
+
+namespace {
+
+// GET_LOCK takes 64 characters, and no difference between upper and lower case. What fits is taken
+// as it is, so that other programs that call GET_LOCK(NAME) exclude us; the rest by its hash.
+constexpr std::size_t kMostLock = 60;
+constexpr std::string_view kHashed = "hf:";
+
+bool fits(const std::string& name) {
+  const auto plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
+           std::string_view("_-.:/").find(c) != std::string_view::npos;
+  };
+  return name.size() <= kMostLock && !name.starts_with(kHashed) &&
+         std::all_of(name.begin(), name.end(), plain);
+}
+
+}  // namespace
+
+class NamedRecipe final : public SessionRecipe {
+ public:
+  NamedRecipe(Runtime& runtime, const Settings& settings)
+      : SessionRecipe(runtime, settings, "named") {
+    guarantees_ = named_guarantees();
+    if (!settings.tokens) guarantees_.token = TokenStrength::none;
+  }
+
+  session::Key key_of(const Name& name) const override {
+    session::Key key;
+    key.name = settings().prefix + name.bytes();
+    key.hash = hash_of(key.name);
+    key.lock = key.name;
+    if (!fits(key.name)) {
+      // 208 bits of it: as many as there is room for.
+      key.lock = std::string(kHashed) +
+                 to_hex({reinterpret_cast<const std::uint8_t*>(key.hash.data()), 26});
+    }
+    return key;
+  }
+
+  session::Batch take(const session::Key& key, const Claim& claim) const override {
+    session::Batch batch(settings().tokens ? 3 : 1);
+    if (!settings().tokens) {
+      batch[0].text = "SELECT GET_LOCK(?, 0), NULL";
+      batch[0].values = {key.lock};
+      return batch;
+    }
+    batch[0].text = "SET @holdfast = GET_LOCK(?, 0)";
+    batch[0].values = {key.lock};
+    // The token is drawn after the lock is ours, and only if it is.
+    batch[1] = upsert(key, claim, "CONNECTION_ID()", "@holdfast = 1");
+    batch[2].text = "SELECT @holdfast, LAST_INSERT_ID()";
+    return batch;
+  }
+
+  session::Batch wait(const session::Key& key, const Claim& claim,
+                      std::optional<Duration> limit) const override {
+    constexpr double kLongest =
+        30 * 24 * 3600;  // A negative time, for ever, is refused by MariaDB.
+    double seconds = kLongest;
+    if (limit) seconds = std::min(seconds, std::chrono::duration<double>(*limit).count());
+    seconds = std::max(seconds, 0.0);
+    // MySQL knows whole seconds only.
+    const std::string time =
+        is_mariadb() ? std::to_string(seconds) : std::to_string(static_cast<long>(seconds) + 1);
+    session::Batch batch(1);
+    batch[0].text = mark(key, claim) + "SELECT GET_LOCK(?, " + time + "), NULL";
+    batch[0].values = {key.lock};
+    return batch;
+  }
+  bool wait_ends_by_itself() const override { return is_mariadb(); }
+
+  session::Batch confirm(const session::Key& key, const Claim&) const override {
+    session::Batch batch(1);
+    batch[0].text = "SELECT IS_USED_LOCK(?) = CONNECTION_ID(), NULL";
+    batch[0].values = {key.lock};
+    return batch;
+  }
+
+  session::Batch give(const session::Key& key, const Claim&) const override {
+    session::Batch batch(1);
+    batch[0].text = "SELECT RELEASE_LOCK(?), NULL";
+    batch[0].values = {key.lock};
+    return batch;
+  }
+  bool busy_leaves_something() const override { return false; }
+  bool draws_elsewhere() const override { return false; }
+
+ protected:
+  std::string sign(const session::Key& key, const Claim&) const override { return key.lock; }
+};
+
+std::unique_ptr<session::Recipe> make_named_recipe(Runtime& runtime, const Settings& settings) {
+  return std::make_unique<NamedRecipe>(runtime, settings);
+}
+
+Guarantees named_guarantees() {
+  return Guarantees{
+      .engine = "mysql",
+      .recipe = "named",
+      .exclusion = Exclusion::bounded_by_clocks,
+      .token = TokenStrength::durable_one_node,
+      .wake_up = WakeUp::push,
+      .fairness = Fairness::fifo,
+      .shared_mode = false,
+      .permit_mode = false,
+      .no_permits_because = "GET_LOCK is exclusive; recipe=table has them",
+      .notes =
+          "GET_LOCK on a connection for each lock that is held or waited for. The lock ends with "
+          "its connection: lost() tells at once when the server closes it. Locks are per server: "
+          "after a fail-over the new one knows nothing of them."};
+}
+
+}  // namespace holdfast::internal::mysql

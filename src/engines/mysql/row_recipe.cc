@@ -1,0 +1,107 @@
+// "row": SELECT … FOR UPDATE in a transaction that stays open.
+//
+// The token cannot be drawn in that transaction: a holder that dies takes its changes with it, and
+// the next one would draw the same number. So it is drawn in another session, after the row is
+// locked, and the lock is confirmed after that.
+#include "engines/mysql/session_recipe.h"
+
+namespace holdfast::internal::mysql {
+
+namespace {
+constexpr const char* kForEver = "100000000";  // seconds; the most that MariaDB takes
+}
+
+class RowRecipe final : public SessionRecipe {
+ public:
+  RowRecipe(Runtime& runtime, const Settings& settings) : SessionRecipe(runtime, settings, "row") {
+    guarantees_ = row_guarantees();
+    if (!settings.tokens) guarantees_.token = TokenStrength::none;
+  }
+
+  session::Key key_of(const Name& name) const override {
+    session::Key key;
+    key.name = settings().prefix + name.bytes();
+    key.hash = hash_of(key.name);
+    return key;
+  }
+
+  session::Batch take(const session::Key& key, const Claim& claim) const override {
+    session::Batch batch(3);
+    batch[0].text = "DO GET_LOCK(?, 0)";  // Shows others that the claim's session lives.
+    batch[0].values = {sign(key, claim)};
+    batch[1].text = "BEGIN";
+    batch[2].text = "SELECT 1, NULL FROM holdfast_rows WHERE lock_key = ? FOR UPDATE NOWAIT";
+    batch[2].values = {key.hash};
+    return batch;
+  }
+
+  session::Batch wait(const session::Key& key, const Claim& claim,
+                      std::optional<Duration>) const override {
+    session::Batch batch(1);
+    batch[0].text =
+        mark(key, claim) + "SELECT 1, NULL FROM holdfast_rows WHERE lock_key = ? FOR UPDATE";
+    batch[0].values = {key.hash};
+    return batch;
+  }
+  bool wait_ends_by_itself() const override { return false; }
+
+  session::Batch confirm(const session::Key& key, const Claim& claim) const override {
+    session::Batch batch(1);
+    batch[0].text = "SELECT IS_USED_LOCK(?) = CONNECTION_ID(), NULL";
+    batch[0].values = {sign(key, claim)};
+    return batch;
+  }
+
+  session::Batch give(const session::Key& key, const Claim& claim) const override {
+    session::Batch batch(2);
+    batch[0].text = "COMMIT";
+    batch[1].text = "SELECT RELEASE_LOCK(?), NULL";
+    batch[1].values = {sign(key, claim)};
+    return batch;
+  }
+  bool busy_leaves_something() const override { return true; }
+  bool draws_elsewhere() const override { return true; }
+
+  // Where somebody was faster, and has locked it already, the insertion would wait for that one.
+  session::Batch prepare(const session::Key& key) const override {
+    session::Batch batch(3);
+    batch[0].text = "SET SESSION innodb_lock_wait_timeout = 1";
+    batch[1].text =
+        "INSERT IGNORE INTO holdfast_rows (lock_key, name) SELECT ?, ? FROM DUAL "
+        "WHERE NOT EXISTS (SELECT 1 FROM holdfast_rows WHERE lock_key = ?)";
+    batch[1].values = {key.hash, key.name, key.hash};
+    batch[2].text = std::string("SET SESSION innodb_lock_wait_timeout = ") + kForEver;
+    return batch;
+  }
+
+ protected:
+  std::string sign(const session::Key&, const Claim& claim) const override {
+    return "hf:row:" + claim.id.hex();
+  }
+  // Who waits is ended by us.
+  std::string variables() const override {
+    return std::string(", SESSION innodb_lock_wait_timeout = ") + kForEver;
+  }
+};
+
+std::unique_ptr<session::Recipe> make_row_recipe(Runtime& runtime, const Settings& settings) {
+  return std::make_unique<RowRecipe>(runtime, settings);
+}
+
+Guarantees row_guarantees() {
+  return Guarantees{
+      .engine = "mysql",
+      .recipe = "row",
+      .exclusion = Exclusion::bounded_by_clocks,
+      .token = TokenStrength::durable_one_node,
+      .wake_up = WakeUp::push,
+      .fairness = Fairness::roughly,
+      .shared_mode = false,
+      .permit_mode = false,
+      .no_permits_because = "a row lock has one owner; recipe=table has them",
+      .notes =
+          "SELECT … FOR UPDATE on a connection for each lock that is held or waited for. The lock "
+          "ends with its connection: lost() tells at once when the server closes it."};
+}
+
+}  // namespace holdfast::internal::mysql

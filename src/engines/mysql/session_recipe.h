@@ -1,0 +1,78 @@
+// What the recipes of MySQL that live in a session have in common: connections, tokens, and what
+// everybody can see.
+//
+//   holdfast_tokens   a row for each name: its last token, and who has (or last had) the lock
+//   holdfast_rows     a row for each name of the recipe `row`: it is only there to be locked
+//
+// Who holds is who has Key::lock (named) or the claim's own named lock (row): the row in
+// holdfast_tokens says who that was, the server knows whether it still is. Who waits is in the
+// server's process list: the comment in front of the waiting statement says who it is.
+#pragma once
+
+#include <string>
+
+#include "engines/mysql/settings.h"
+#include "engines/session/recipe.h"
+
+namespace holdfast::internal::mysql {
+
+class SessionRecipe : public session::Recipe {
+ public:
+  SessionRecipe(Runtime& runtime, Settings settings, std::string recipe);
+
+  const Guarantees& guarantees() const override { return guarantees_; }
+  std::size_t prefix_size() const override { return settings_.prefix.size(); }
+  Task<Result<session::Opened>> connect(Deadline deadline) override;
+  session::Trouble trouble_with(const SqlError& error) const override;
+  Failure failure_of(const SqlError& error) const override;
+  session::Batch expire_after(Duration idle) const override;
+  bool has_tokens() const override { return settings_.tokens; }
+  session::Batch draw(const session::Key& key, const Claim& claim,
+                      std::uint64_t session) const override;
+  session::Batch make_tables() const override;
+  std::optional<Failure> no_tables() const override;
+  session::Batch interrupt(const session::Opened& session) const override;
+  session::Batch end_session(std::uint64_t number, const std::string& peer) const override;
+  session::Batch find_session(std::uint64_t number, const std::string& peer) const override;
+  session::Batch look(const session::Key& key) const override;
+  LockInfo seen(const Name& name, const SqlOutcome& outcome) const override;
+  session::Batch look_at_all(const std::string& prefix) const override;
+  std::vector<LockInfo> all_seen(const SqlOutcome& outcome) const override;
+  session::Batch evict(const session::Key& key, Token token) const override;
+  session::Batch still_held_by(const session::Key& key, std::uint64_t session) const override;
+
+ protected:
+  // What is in front of a statement that waits: who does.
+  static std::string mark(const session::Key& key, const Claim& claim);
+  // How the named lock is called that the holder has: as text, and of the row in holdfast_tokens.
+  virtual std::string sign(const session::Key& key, const Claim& claim) const = 0;
+  // Session variables beside the usual ones, from ", ".
+  virtual std::string variables() const { return ""; }
+  std::string hash_of(const std::string& name) const;
+  // Draws a token, and writes down who has it. `session`: an expression for its number.
+  SqlStatement upsert(const session::Key& key, const Claim& claim, const std::string& session,
+                      const std::string& condition) const;
+  const Settings& settings() const { return settings_; }
+  bool is_mariadb() const { return is_mariadb_; }
+
+  Guarantees guarantees_;
+
+ private:
+  Runtime& runtime_;
+  Settings settings_;
+  std::string recipe_;
+  bool is_mariadb_ = true;  // until we know
+};
+
+// The tables, as a program or an administrator has to make them.
+std::vector<std::string> session_tables();
+
+// "named": GET_LOCK.
+std::unique_ptr<session::Recipe> make_named_recipe(Runtime& runtime, const Settings& settings);
+// "row": SELECT … FOR UPDATE.
+std::unique_ptr<session::Recipe> make_row_recipe(Runtime& runtime, const Settings& settings);
+
+Guarantees named_guarantees();
+Guarantees row_guarantees();
+
+}  // namespace holdfast::internal::mysql

@@ -1,0 +1,14 @@
+// The lock table in the SQL that MySQL and MariaDB have in common.
+#pragma once
+
+#include "engines/table/dialect.h"
+
+namespace holdfast::internal::mysql {
+
+const table::Dialect& table_sql();
+
+// Dialects number their parameters; the driver wants them in the order in which they stand. "$2, $1"
+// becomes "?, ?", with the values to match.
+SqlStatement in_order(const SqlStatement& numbered);
+
+}  // namespace holdfast::internal::mysql

@@ -1,0 +1,62 @@
+#include "engines/postgres/postgres_engine.h"
+
+#include "engines/postgres/postgres_table.h"
+#include "engines/postgres/session_recipe.h"
+#include "engines/session/session_engine.h"
+#include "engines/table/table_engine.h"
+
+namespace holdfast::internal {
+
+Guarantees postgres_table_guarantees() {
+  return Guarantees{
+      .engine = "postgres",
+      .recipe = "table",
+      .exclusion = Exclusion::bounded_by_clocks,
+      .token = TokenStrength::durable_one_node,
+      .wake_up = WakeUp::push,
+      .fairness = Fairness::fifo,
+      .shared_mode = true,
+      .permit_mode = true,
+      .min_ttl = std::chrono::milliseconds(50),
+      .notes =
+          "Leases are rows and outlive connections and restarts. A lock is lost if the server's "
+          "clock is set ahead, or if a failover forgets the newest commits."};
+}
+
+Result<std::vector<std::string>> postgres_schema(const Url& url) {
+  const Result<postgres::Settings> settings = postgres::settings_from(url, ClientOptions());
+  if (!settings) return settings.failure();
+  return postgres::table_schema(*settings);
+}
+
+Result<std::unique_ptr<Engine>> open_postgres_engine(const Url& url, Runtime& runtime,
+                                                     const ClientOptions& options) {
+  Result<postgres::Settings> settings = postgres::settings_from(url, options);
+  if (!settings) return settings.failure();
+  if (settings->recipe == "advisory" || settings->recipe == "row") {
+    // Each lock has a connection: the few that a table needs are no limit for them.
+    constexpr std::size_t kMost = 100'000;
+    constexpr std::size_t kIdle = 16;
+    const session::Limits limits{
+        .request_timeout = settings->request_timeout,
+        .connections = settings->connections_given ? settings->connections : kMost,
+        .idle_connections = kIdle};
+    return session::make_session_engine(runtime,
+                                        settings->recipe == "row"
+                                            ? postgres::make_row_recipe(runtime, *settings)
+                                            : postgres::make_advisory_recipe(runtime, *settings),
+                                        limits);
+  }
+  if (settings->recipe == "version") {
+    return Failure(Code::invalid_argument,
+                   "the recipe 'version' holds no lock: it is an API of its own, see "
+                   "holdfast/versioned.h");
+  }
+  const std::string prefix = settings->prefix;
+  const Duration request_timeout = settings->request_timeout;
+  auto server = std::make_unique<postgres::PostgresTable>(runtime, std::move(settings).value());
+  return std::unique_ptr<Engine>(std::make_unique<table::TableEngine>(
+      runtime, std::move(server), postgres_table_guarantees(), prefix, request_timeout));
+}
+
+}  // namespace holdfast::internal

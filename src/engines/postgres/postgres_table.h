@@ -1,0 +1,51 @@
+// PostgresTable: a PostgreSQL server as a lock table needs it. Who waits is woken by NOTIFY on a
+// channel of its client's own, which one connection per waiting client listens to. That connection
+// also holds an advisory lock on the client's number: where others can take it, nobody listens, and
+// the client's waiters are skipped at once. Inside the loop only.
+#pragma once
+
+#include "engines/postgres/settings.h"
+#include "engines/table/table_server.h"
+#include "wire/reopening.h"
+
+namespace holdfast::internal::postgres {
+
+// The statements that make the tables.
+std::vector<std::string> table_schema(const Settings& settings);
+
+class PostgresTable final : public table::TableServer {
+ public:
+  PostgresTable(Runtime& runtime, Settings settings);
+
+  const table::Dialect& dialect() const override;
+  table::ConnectionPool& connections() override { return connections_; }
+  table::Trouble trouble_with(const SqlError& error) const override;
+  Failure failure_of(const SqlError& error) const override;
+  Task<Result<void>> make_tables(Deadline deadline) override;
+  Task<Result<void>> listen(Deadline deadline, std::stop_token stop) override;
+  table::ProcessId process() const override { return process_; }
+  void wake(const table::Wake& wake, const table::ServerRows& rows,
+            std::vector<SqlStatement>& inside, std::vector<SqlStatement>& after) override;
+  void close() override;
+
+ private:
+  bool listening() const { return listener_ && listener_->connected(); }
+  Task<Result<std::unique_ptr<PostgresConnection>>> connect();
+  Task<Result<std::unique_ptr<SqlConnection>>> open();
+  Task<Result<void>> open_listener();
+  // Listens again when the connection is lost, for as long as this client lives.
+  Task<void> keep_listening();
+  void on_notification(std::string_view payload);
+  Failure failed(Code code, const std::string& why) const;
+
+  Runtime& runtime_;
+  Settings settings_;
+  table::ConnectionPool connections_;
+  std::unique_ptr<PostgresConnection> listener_;
+  table::ProcessId process_ = 0;
+  bool keeping_ = false;
+  Reopening reopening_;
+  TaskGroup background_;  // Last: its tasks end before what they use.
+};
+
+}  // namespace holdfast::internal::postgres

@@ -1,0 +1,379 @@
+#include "engines/postgres/session_recipe.h"
+
+#include <algorithm>
+#include <map>
+
+#include "base/sha256.h"
+#include "base/text.h"
+
+namespace holdfast::internal::postgres {
+
+namespace {
+
+using session::Batch;
+using session::Key;
+using session::Trouble;
+
+constexpr std::size_t kMostLabel = 200;
+constexpr std::size_t kMostApplication = 40;  // The server cuts it after 63 bytes.
+
+// Of what the database's owner has set, what matters here is set right.
+constexpr const char* kPrepareSession =
+    "SELECT set_config('default_transaction_isolation', 'read committed', false),"
+    " set_config('lock_timeout', '0', false), set_config('statement_timeout', '0', false),"
+    " set_config('idle_session_timeout', '0', false),"
+    " set_config('idle_in_transaction_session_timeout', '0', false),"
+    " set_config('application_name', $1::text, false)";
+
+constexpr const char* kSessionColumns =
+    "s.lock_key, s.claim, s.mode, s.token, s.label, s.waiting,"
+    " (extract(epoch FROM clock_timestamp() - s.since) * 1000000)::bigint, s.ttl_us,"
+    " (extract(epoch FROM clock_timestamp() - a.state_change) * 1000000)::bigint"
+    " FROM holdfast_session s JOIN pg_stat_activity a ON a.application_name = s.session ";
+
+enum SessionColumn { kKey, kClaim, kMode, kToken, kLabel, kWaiting, kSinceUs, kTtlUs, kIdleUs };
+
+std::string bytes_of(const ClaimId& id) {
+  return std::string(reinterpret_cast<const char*>(id.bytes().data()), ClaimId::kBytes);
+}
+
+ClaimId claim_from(const std::string& bytes) {
+  std::array<std::uint8_t, ClaimId::kBytes> id{};
+  for (std::size_t i = 0; i < id.size() && i < bytes.size(); ++i) {
+    id[i] = static_cast<std::uint8_t>(bytes[i]);
+  }
+  return ClaimId(id);
+}
+
+Duration microseconds(std::int64_t count) {
+  return std::chrono::microseconds(std::max<std::int64_t>(count, 0));
+}
+
+void add_session(LockInfo& info, const SqlRows& rows, std::size_t row) {
+  const Mode mode = rows.number(row, kMode) == 1 ? Mode::shared : Mode::exclusive;
+  const ClaimId id = claim_from(rows.bytes(row, kClaim));
+  const Duration since = microseconds(rows.number(row, kSinceUs));
+  if (rows.bytes(row, kWaiting) == "t") {
+    info.waiters.push_back(
+        {.id = id, .mode = mode, .label = rows.bytes(row, kLabel), .waited_for = since});
+    return;
+  }
+  const Duration left =
+      microseconds(rows.number(row, kTtlUs)) - microseconds(rows.number(row, kIdleUs));
+  info.holders.push_back({.id = id,
+                          .mode = mode,
+                          .token = Token(static_cast<std::uint64_t>(rows.number(row, kToken))),
+                          .label = rows.bytes(row, kLabel),
+                          .held_for = since,
+                          .expires_in = std::max<Duration>(left, Duration(1))});
+}
+
+std::string quoted(const std::string& identifier) {
+  std::string text = "\"";
+  for (const char each : identifier) text.append(each == '"' ? 2 : 1, each);
+  return text + "\"";
+}
+
+}  // namespace
+
+SessionRecipe::SessionRecipe(Runtime& runtime, Settings settings, std::string recipe)
+    : runtime_(runtime), settings_(std::move(settings)), recipe_(std::move(recipe)) {}
+
+std::string SessionRecipe::hash_of(const std::string& name) const {
+  return *bytes_from_hex(sha256_hex(recipe_ + ":" + name));
+}
+
+Key SessionRecipe::key_of(const Name& name) const {
+  Key key;
+  key.name = settings_.prefix + name.bytes();
+  key.hash = hash_of(key.name);
+  return key;
+}
+
+// ---- Connections -------------------------------------------------------------------------------
+
+Failure SessionRecipe::failed(Code code, const std::string& why) const {
+  return Failure(code, "PostgreSQL at " + settings_.login.endpoint.display() + ": " + why);
+}
+
+Task<Result<session::Opened>> SessionRecipe::connect(Deadline deadline) {
+  const Deadline limit = deadline.sooner(runtime_.now() + settings_.connect_timeout);
+  Result<std::unique_ptr<PostgresConnection>> made =
+      co_await PostgresConnection::connect(runtime_, settings_.login, limit);
+  if (!made) co_return failed(made.code(), made.message());
+  PostgresConnection& connection = **made;
+  const std::uint64_t unique = runtime_.random();
+  const std::string peer = settings_.login.application.substr(0, kMostApplication) + " " +
+                           to_hex({reinterpret_cast<const std::uint8_t*>(&unique), sizeof unique});
+  Batch batch(2);
+  batch[0] = {kPrepareSession, {peer}};
+  batch[1].text = "SELECT pg_backend_pid()";
+  if (!settings_.schema.empty()) {
+    batch.push_back(
+        {"SELECT set_config('search_path', $1::text, false)", {quoted(settings_.schema)}});
+  }
+  const SqlOutcome outcome = co_await connection.run(std::move(batch), limit);
+  if (!outcome.ok()) {
+    SqlError error = *outcome.error;
+    error.may_have_run = false;
+    co_return failure_of(error);
+  }
+  session::Opened opened;
+  opened.number = static_cast<std::uint64_t>(outcome.results.at(1).number(0, 0));
+  opened.peer = peer;
+  if (static_cast<int>(opened.number) != connection.backend_pid()) {
+    co_return failed(Code::misconfigured,
+                     "there is a proxy that pools connections; a lock needs a session of its own: "
+                     "connect to the server itself, or let the proxy pool sessions");
+  }
+  opened.connection = std::move(made).value();
+  co_return opened;
+}
+
+Trouble SessionRecipe::trouble_with(const SqlError& error) const {
+  if (error.state == "55P03") return Trouble::busy;  // NOWAIT
+  if (error.state == "57014") return Trouble::interrupted;
+  if (error.state == "40P01" || error.state == "40001") return Trouble::again;
+  return error.state == "42P01" ? Trouble::no_table : Trouble::other;
+}
+
+Failure SessionRecipe::failure_of(const SqlError& error) const {
+  if (error.may_have_run) return failed(Code::unknown, error.message);
+  if (error.lost) return failed(Code::unreachable, error.message);
+  const std::string_view state = error.state;
+  if (state == "42501") {
+    return failed(Code::misconfigured,
+                  error.message + "; docs/engines/postgres.md names the rights that it needs");
+  }
+  if (state == "25006") {
+    return failed(Code::unreachable, error.message + "; it can only be read: is it a standby?");
+  }
+  const std::string_view kind = state.substr(0, 2);
+  const bool passing = kind == "08" || kind == "53" || kind == "57" || kind == "58" ||
+                       kind == "40" || kind == "55" || kind == "XX";
+  return failed(passing ? Code::unreachable : Code::misconfigured, error.message);
+}
+
+Batch SessionRecipe::expire_after(Duration idle) const {
+  const std::string ms = std::to_string(std::chrono::ceil<std::chrono::milliseconds>(idle).count());
+  Batch batch(1);
+  batch[0] = {
+      "SELECT set_config('idle_session_timeout', $1::text, false),"
+      " set_config('idle_in_transaction_session_timeout', $1::text, false)",
+      {ms}};
+  return batch;
+}
+
+Batch SessionRecipe::interrupt(const session::Opened& session) const {
+  Batch batch(1);
+  batch[0] = {
+      "SELECT pg_cancel_backend(pid) FROM pg_stat_activity"
+      " WHERE pid = $1::integer AND application_name = $2::text",
+      {static_cast<std::int64_t>(session.number), session.peer}};
+  return batch;
+}
+
+Batch SessionRecipe::end_session(std::uint64_t number, const std::string& peer) const {
+  Batch batch(1);
+  batch[0] = {
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+      " WHERE pid = $1::integer AND application_name = $2::text",
+      {static_cast<std::int64_t>(number), peer}};
+  return batch;
+}
+
+Batch SessionRecipe::find_session(std::uint64_t number, const std::string& peer) const {
+  Batch batch(1);
+  batch[0] = {
+      "SELECT 1 FROM pg_stat_activity"
+      " WHERE pid = $1::integer AND application_name = $2::text",
+      {static_cast<std::int64_t>(number), peer}};
+  return batch;
+}
+
+// ---- Whose the session is ----------------------------------------------------------------------
+
+SqlStatement SessionRecipe::sign(const Claim& claim) {
+  return {"SELECT set_config('holdfast.claim', $1::text, false)", {claim.id.hex()}};
+}
+
+Batch SessionRecipe::confirm(const Key&, const Claim& claim) const {
+  Batch batch(1);
+  batch[0] = {
+      "SELECT CASE WHEN current_setting('holdfast.claim', true) = $1::text THEN 1 ELSE 0 "
+      "END, NULL",
+      {claim.id.hex()}};
+  return batch;
+}
+
+void SessionRecipe::forget(const Claim& claim, Batch& batch) {
+  batch.push_back({"DELETE FROM holdfast_session WHERE claim = $1::bytea", {bytes_of(claim.id)}});
+  batch.push_back(
+      {"SELECT CASE WHEN current_setting('holdfast.claim', true) = $1::text THEN 1 ELSE 0 END,"
+       " set_config('holdfast.claim', '', false)",
+       {claim.id.hex()}});
+}
+
+void SessionRecipe::announce(const Key& key, const Claim& claim, Batch& batch) {
+  batch.push_back({"BEGIN", {}});
+  batch.push_back(
+      {"INSERT INTO holdfast_session"
+       " (claim, lock_key, session, waiting, mode, token, label, since, ttl_us)"
+       " SELECT $1::bytea, $2::bytea, current_setting('application_name'), true, $3::smallint, 0,"
+       " $4::bytea, clock_timestamp(), $5::bigint ON CONFLICT (claim) DO NOTHING",
+       {bytes_of(claim.id), key.hash, std::int64_t{claim.mode == Mode::shared ? 1 : 0},
+        claim.label.substr(0, kMostLabel),
+        std::int64_t{std::chrono::duration_cast<std::chrono::microseconds>(claim.ttl).count()}}});
+  batch.push_back({"COMMIT", {}});
+}
+
+// ---- Tokens ------------------------------------------------------------------------------------
+
+std::vector<SqlValue> drawing_values(const Key& key, const Claim& claim) {
+  return {key.hash,
+          key.name,
+          bytes_of(claim.id),
+          std::int64_t{claim.mode == Mode::shared ? 1 : 0},
+          claim.label.substr(0, kMostLabel),
+          std::int64_t{std::chrono::duration_cast<std::chrono::microseconds>(claim.ttl).count()}};
+}
+
+std::string drawing_sql(const std::string& from, const std::string& session) {
+  return "drawn AS (INSERT INTO holdfast_token AS t (lock_key, name, token)"
+         " SELECT $1::bytea, $2::bytea, 1" +
+         from +
+         " ON CONFLICT (lock_key) DO UPDATE SET token = t.token + 1 RETURNING token),"
+         " noted AS (INSERT INTO holdfast_session AS s"
+         " (claim, lock_key, session, waiting, mode, token, label, since, ttl_us)"
+         " SELECT $3::bytea, $1::bytea, " +
+         session +
+         ", false, $4::smallint, token, $5::bytea, clock_timestamp(), $6::bigint FROM drawn"
+         " ON CONFLICT (claim) DO UPDATE SET waiting = false, token = excluded.token,"
+         " session = excluded.session, since = excluded.since)";
+}
+
+Batch SessionRecipe::draw(const Key& key, const Claim& claim, std::uint64_t session) const {
+  Batch batch(1);
+  batch[0].text =
+      "WITH " +
+      drawing_sql("", "(SELECT application_name FROM pg_stat_activity WHERE pid = $7::integer)") +
+      " SELECT 1, token FROM drawn";
+  batch[0].values = drawing_values(key, claim);
+  batch[0].values.emplace_back(static_cast<std::int64_t>(session));
+  return batch;
+}
+
+std::vector<std::string> session_tables() {
+  return {
+      "CREATE TABLE IF NOT EXISTS holdfast_token("
+      " lock_key bytea PRIMARY KEY, name bytea NOT NULL, token bigint NOT NULL)"
+      " WITH (fillfactor = 50)",
+      "CREATE TABLE IF NOT EXISTS holdfast_session("
+      " claim bytea PRIMARY KEY, lock_key bytea NOT NULL, session text NOT NULL,"
+      " seq bigint GENERATED BY DEFAULT AS IDENTITY, waiting boolean NOT NULL,"
+      " mode smallint NOT NULL, token bigint NOT NULL, label bytea NOT NULL,"
+      " since timestamptz NOT NULL, ttl_us bigint NOT NULL)",
+      "CREATE INDEX IF NOT EXISTS holdfast_session_lock ON holdfast_session(lock_key)",
+      "CREATE TABLE IF NOT EXISTS holdfast_row(lock_key bytea PRIMARY KEY, name bytea NOT NULL)"};
+}
+
+Batch SessionRecipe::make_tables() const {
+  // Several clients may come at the same moment, and IF NOT EXISTS does not stand that.
+  constexpr std::int64_t kMakingTables = 0x686f6c6466617374;  // "holdfast"
+  Batch batch(1);
+  batch[0] = {"SELECT pg_advisory_xact_lock($1::bigint)", {kMakingTables}};
+  if (!settings_.schema.empty()) {
+    batch.push_back({"CREATE SCHEMA IF NOT EXISTS " + quoted(settings_.schema), {}});
+  }
+  for (std::string& text : session_tables()) batch.push_back({std::move(text), {}});
+  return batch;
+}
+
+std::optional<Failure> SessionRecipe::no_tables() const {
+  if (settings_.create_schema) return std::nullopt;
+  std::string tables;
+  for (const std::string& text : session_tables()) tables += text + ";\n";
+  return failed(Code::misconfigured,
+                "the tables of the locks are missing, and create_schema=no forbids us to make "
+                "them; let an administrator run:\n" +
+                    tables);
+}
+
+// ---- Looking -----------------------------------------------------------------------------------
+
+Batch SessionRecipe::look(const Key& key) const {
+  Batch batch(2);
+  batch[0] = {"SELECT token FROM holdfast_token WHERE lock_key = $1::bytea", {key.hash}};
+  batch[1] = {
+      std::string("SELECT ") + kSessionColumns + "WHERE s.lock_key = $1::bytea ORDER BY s.seq",
+      {key.hash}};
+  return batch;
+}
+
+LockInfo SessionRecipe::seen(const Name& name, const SqlOutcome& outcome) const {
+  LockInfo info{.name = name, .permits = 1};
+  const SqlRows& token = outcome.results.at(0);
+  if (!token.empty()) info.last_token = Token(static_cast<std::uint64_t>(token.number(0, 0)));
+  const SqlRows& rows = outcome.results.at(1);
+  for (std::size_t i = 0; i < rows.rows.size(); ++i) add_session(info, rows, i);
+  return info;
+}
+
+Batch SessionRecipe::look_at_all(const std::string& prefix) const {
+  Batch batch(2);
+  batch[0] = {std::string("SELECT ") + kSessionColumns + "ORDER BY s.seq", {}};
+  batch[1] = {
+      "SELECT t.lock_key, t.name, t.token FROM holdfast_token t"
+      " WHERE t.lock_key IN (SELECT lock_key FROM holdfast_session)"
+      " AND substring(t.name FROM 1 FOR $1::integer) = $2::bytea",
+      {static_cast<std::int64_t>(settings_.prefix.size() + prefix.size()),
+       settings_.prefix + prefix}};
+  return batch;
+}
+
+std::vector<LockInfo> SessionRecipe::all_seen(const SqlOutcome& outcome) const {
+  const SqlRows& sessions = outcome.results.at(0);
+  const SqlRows& names = outcome.results.at(1);
+  std::map<std::string, LockInfo> locks;  // by key
+  for (std::size_t i = 0; i < names.rows.size(); ++i) {
+    const std::string name = names.bytes(i, 1);
+    // The other recipe's rows stand in the same table.
+    if (names.bytes(i, 0) != hash_of(name) || name.size() <= settings_.prefix.size()) continue;
+    LockInfo info{.name = Name(name.substr(settings_.prefix.size())), .permits = 1};
+    info.last_token = Token(static_cast<std::uint64_t>(names.number(i, 2)));
+    locks.emplace(names.bytes(i, 0), std::move(info));
+  }
+  for (std::size_t i = 0; i < sessions.rows.size(); ++i) {
+    const auto lock = locks.find(sessions.bytes(i, kKey));
+    if (lock != locks.end()) add_session(lock->second, sessions, i);
+  }
+  std::vector<LockInfo> all;
+  for (auto& [key, info] : locks) {
+    if (!info.holders.empty() || !info.waiters.empty()) all.push_back(std::move(info));
+  }
+  return all;
+}
+
+Batch SessionRecipe::evict(const Key& key, Token token) const {
+  const std::string holder =
+      " FROM holdfast_session s JOIN pg_stat_activity a ON a.application_name = s.session"
+      " WHERE s.lock_key = $1::bytea AND s.token = $2::bigint AND NOT s.waiting";
+  const std::vector<SqlValue> values{key.hash, static_cast<std::int64_t>(token.value())};
+  Batch batch(3);
+  batch[0].text = "SELECT 1";
+  batch[1] = {"SELECT (SELECT a.pid" + holder + ")", values};
+  batch[2] = {"SELECT pg_terminate_backend(a.pid)" + holder, values};
+  return batch;
+}
+
+Batch SessionRecipe::still_held_by(const Key& key, std::uint64_t session) const {
+  Batch batch(1);
+  batch[0] = {
+      "SELECT 1 FROM holdfast_session s JOIN pg_stat_activity a"
+      " ON a.application_name = s.session"
+      " WHERE s.lock_key = $1::bytea AND a.pid = $2::integer AND NOT s.waiting",
+      {key.hash, static_cast<std::int64_t>(session)}};
+  return batch;
+}
+
+}  // namespace holdfast::internal::postgres

@@ -1,0 +1,27 @@
+// What a PostgreSQL URL says.
+#pragma once
+
+#include <string>
+
+#include "base/url.h"
+#include "holdfast/options.h"
+#include "wire/postgres_connection.h"
+
+namespace holdfast::internal::postgres {
+
+struct Settings {
+  PostgresLogin login;
+  std::string recipe = "table";
+  std::string prefix;         // in front of every lock's name
+  std::string schema;         // where the tables are; empty: where the login looks first
+  bool create_schema = true;  // make the tables if they are missing
+  std::size_t connections = 4;
+  bool connections_given = false;  // by the URL
+  Duration connect_timeout{};
+  Duration request_timeout{};
+};
+
+// invalid_argument, with the form of the URL, if it does not parse.
+Result<Settings> settings_from(const Url& url, const ClientOptions& options);
+
+}  // namespace holdfast::internal::postgres

@@ -1,0 +1,356 @@
+#include "engines/session/acquisition.h"
+
+#include <algorithm>
+
+namespace holdfast::internal::session {
+
+namespace {
+
+// How often something may come in between before we say so.
+constexpr int kMostRounds = 10;
+constexpr int kMostLostSessions = 3;
+
+Failure cancelled() { return Failure(Code::cancelled, "cancelled by the caller"); }
+
+}  // namespace
+
+bool has_it(const SqlOutcome& outcome) {
+  const SqlRows& last = outcome.results.back();
+  return !last.empty() && last.number(0, 0) == 1;
+}
+
+// A question that is asked shortly before the wait is over, or by one who does not wait at all,
+// should still be answered.
+Deadline Acquisition::quick() const {
+  constexpr Duration kGrace = std::chrono::milliseconds(250);
+  const BootTime now = runtime_.now();
+  return wait_.deadline.later(now + kGrace).sooner(now + request_timeout_);
+}
+
+Task<Result<void>> Acquisition::run() {
+  for (;;) {
+    if (!held_.session) {
+      const Result<void> opened = co_await open();
+      if (!opened) co_return opened.failure();
+    }
+    Step step = co_await try_once();
+    if (step == Step::busy && !wait_.queue) step = co_await leave_busy();
+    if (step == Step::busy) step = co_await wait_in_server();
+    if (step == Step::locked) step = co_await draw_token();
+    if (step == Step::locked && wait_.stop.stop_requested()) step = co_await leave(cancelled());
+    if (step == Step::locked) co_return Result<void>();
+    if (step == Step::again && ++rounds_ > kMostRounds) {
+      step = co_await leave(
+          Failure(Code::unreachable, "the database server does not come to rest; try again"));
+    }
+    if (step == Step::over) co_return *why_;
+  }
+}
+
+Task<Result<void>> Acquisition::open() {
+  // Who stands in the line outlasts a server that is being restarted.
+  constexpr Duration kPatience = std::chrono::seconds(30);
+  constexpr Duration kPause = std::chrono::milliseconds(50);
+  const BootTime begun = runtime_.now();
+  for (;;) {
+    // Who waits in any case can wait for a connection as well.
+    const Deadline limit =
+        wait_.queue
+            ? (wait_.deadline.is_never() ? wait_.deadline : quick().later(wait_.deadline.moment()))
+            : quick();
+    Result<std::shared_ptr<Session>> session = co_await sessions_.take(limit, wait_.stop);
+    if (session) {
+      held_.session = std::move(session).value();
+      break;
+    }
+    const BootTime again = runtime_.now() + runtime_.jitter(kPause);
+    if (!waited_ || session.code() != Code::unreachable || again - begun > kPatience ||
+        wait_.deadline.passed(again)) {
+      co_return session.failure();
+    }
+    const Woken woken = co_await sleep_until(runtime_, again, wait_.stop);
+    if (woken == Woken::cancelled) co_return cancelled();
+  }
+  if (wait_.stop.stop_requested()) {
+    sessions_.give_back(std::exchange(held_.session, nullptr));
+    co_return cancelled();
+  }
+  // The session that we lost may still stand in the line, in front of us.
+  if (const std::optional<Stray> stray = strays_.find(held_.claim.id)) {
+    const Deadline limit = quick();
+    const Result<void> ended =
+        co_await end_session(runtime_, recipe_, *held_.session, *stray, limit);
+    if (ended) strays_.remove(held_.claim.id);
+  }
+  co_return Result<void>();
+}
+
+// ---- Talking -----------------------------------------------------------------------------------
+
+Task<std::optional<SqlOutcome>> Acquisition::ask(Batch batch) {
+  // An answer that is on its way is waited for even by those who leave: it costs less than to end
+  // a session.
+  constexpr Duration kSoon = std::chrono::milliseconds(100);
+  const Deadline limit = quick();
+  Session& session = *held_.session;
+  session.send(std::move(batch), Deadline::never());
+  Woken woken = co_await session.wait(limit.sooner(runtime_.now() + kSoon));
+  if (woken != Woken::signalled) woken = co_await session.wait(limit, wait_.stop);
+  if (woken == Woken::signalled) co_return session.take();
+  co_await abandon();
+  co_return std::nullopt;
+}
+
+Task<void> Acquisition::abandon() {
+  constexpr Duration kLongest = std::chrono::seconds(1);
+  const std::shared_ptr<Session> session = std::exchange(held_.session, nullptr);
+  const Stray stray{session->opened().number, session->opened().peer};
+  strays_.add(held_.claim.id, session->opened());
+  sessions_.forget(session);
+  const bool stopped = wait_.stop.stop_requested();
+  why_ = Failure(Code::unknown, "the database server did not answer in time");
+  if (!stopped) co_return;
+  const Deadline limit = Deadline::at(runtime_.now() + kLongest);
+  Result<std::shared_ptr<Session>> other = co_await sessions_.take(limit);
+  if (!other) co_return;
+  const Loan loan(sessions_, *other);
+  const Result<void> ended = co_await end_session(runtime_, recipe_, **other, stray, limit);
+  if (!ended) co_return;
+  strays_.remove(held_.claim.id);
+  why_ = cancelled();
+}
+
+Task<bool> Acquisition::clear() {
+  // An interruption that comes late can hit this one.
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    const std::optional<SqlOutcome> outcome = co_await ask(recipe_.give(held_.key, held_.claim));
+    if (!outcome) co_return false;
+    if (outcome->ok()) co_return true;
+    if (outcome->error->lost) break;
+  }
+  // With the session everything in it ends.
+  sessions_.forget(std::exchange(held_.session, nullptr));
+  co_return true;
+}
+
+Task<Acquisition::Step> Acquisition::leave(Failure why) {
+  if (held_.session) {
+    const bool cleared = co_await clear();
+    if (!cleared) co_return Step::over;
+  }
+  if (held_.session) sessions_.give_back(std::exchange(held_.session, nullptr));
+  why_ = std::move(why);
+  co_return Step::over;
+}
+
+Task<Acquisition::Step> Acquisition::leave_busy() {
+  if (waited_ || recipe_.busy_leaves_something()) {
+    const bool cleared = co_await clear();
+    if (!cleared) co_return Step::over;
+  }
+  Failure why = co_await busy();
+  if (held_.session) sessions_.give_back(std::exchange(held_.session, nullptr));
+  why_ = std::move(why);
+  co_return Step::over;
+}
+
+// What an answer means. Lost sessions are replaced, missing tables made.
+Task<Acquisition::Step> Acquisition::judge(const SqlOutcome& outcome) {
+  if (outcome.ok()) {
+    const SqlRows& last = outcome.results.back();
+    if (last.empty()) co_return co_await make_row();
+    if (last.number(0, 0) == 1) co_return Step::locked;
+    if (!last.null(0, 0)) co_return Step::busy;
+    co_return co_await leave(Failure(
+        Code::unreachable, "the database server could not say whether the lock is free (NULL)"));
+  }
+  const SqlError& error = *outcome.error;
+  if (error.lost) {
+    strays_.add(held_.claim.id, held_.session->opened());
+    sessions_.forget(std::exchange(held_.session, nullptr));
+    // One that the server had ended while it was idle says nothing about the server.
+    if (++lost_sessions_ <= kMostLostSessions) co_return Step::again;
+    why_ = Failure(Code::unknown, recipe_.failure_of(error).message());
+    co_return Step::over;
+  }
+  const Trouble trouble = recipe_.trouble_with(error);
+  if (trouble == Trouble::busy) co_return Step::busy;
+  if (trouble == Trouble::no_table) co_return co_await make_tables();
+  if (trouble == Trouble::again || trouble == Trouble::interrupted) {
+    const bool cleared = co_await clear();
+    co_return cleared ? Step::again : Step::over;
+  }
+  co_return co_await leave(recipe_.failure_of(error));
+}
+
+Task<Acquisition::Step> Acquisition::make_tables() {
+  if (const std::optional<Failure> forbidden = recipe_.no_tables()) {
+    co_return co_await leave(*forbidden);
+  }
+  const bool cleared = co_await clear();
+  if (!cleared) co_return Step::over;
+  if (!held_.session) {  // What clears needs the tables as well.
+    const Result<void> opened = co_await open();
+    if (!opened) {
+      why_ = opened.failure();
+      co_return Step::over;
+    }
+  }
+  const std::optional<SqlOutcome> made = co_await ask(recipe_.make_tables());
+  if (!made) co_return Step::over;
+  if (!made->ok() && !made->error->lost) co_return co_await leave(recipe_.failure_of(*made->error));
+  co_return Step::again;
+}
+
+Task<Acquisition::Step> Acquisition::make_row() {
+  const bool cleared = co_await clear();
+  if (!cleared) co_return Step::over;
+  if (!held_.session) co_return Step::again;
+  const std::optional<SqlOutcome> made = co_await ask(recipe_.prepare(held_.key));
+  if (!made) co_return Step::over;
+  // Where it failed, the session's variables are not what they were.
+  if (!made->ok()) sessions_.forget(std::exchange(held_.session, nullptr));
+  co_return Step::again;
+}
+
+// ---- Taking ------------------------------------------------------------------------------------
+
+Task<Acquisition::Step> Acquisition::try_once() {
+  Session& session = *held_.session;
+  Batch batch;
+  const std::int64_t seconds = std::chrono::ceil<std::chrono::seconds>(held_.claim.ttl).count();
+  if (session.idle_seconds != seconds) batch = recipe_.expire_after(held_.claim.ttl);
+  for (SqlStatement& statement : recipe_.take(held_.key, held_.claim)) {
+    batch.push_back(std::move(statement));
+  }
+  drawn_ = co_await ask(std::move(batch));
+  if (!drawn_) co_return Step::over;
+  const Step step = co_await judge(*drawn_);
+  if (step == Step::locked || step == Step::busy) held_.session->idle_seconds = seconds;
+  if (step == Step::locked) sent_at_ = drawn_->sent_at;
+  co_return step;
+}
+
+Task<bool> Acquisition::interrupt() {
+  constexpr Duration kLongest = std::chrono::seconds(1);
+  const Deadline limit = Deadline::at(runtime_.now() + kLongest);
+  Result<std::shared_ptr<Session>> other = co_await sessions_.take(limit);
+  if (!other) co_return false;
+  const Loan loan(sessions_, *other);
+  static_cast<void>(co_await (*other)->ask(recipe_.interrupt(held_.session->opened()), limit));
+  co_return co_await held_.session->wait(limit) == Woken::signalled;
+}
+
+Task<Acquisition::Step> Acquisition::wait_in_server() {
+  // What the server ends by itself at the same time need not be interrupted.
+  constexpr Duration kGrace = std::chrono::milliseconds(200);
+  waited_ = true;
+  drawn_.reset();
+  std::optional<Duration> limit;
+  Deadline until = wait_.deadline;
+  if (!until.is_never()) {
+    limit = until.moment() - runtime_.now();
+    if (recipe_.wait_ends_by_itself()) until = Deadline::at(until.moment() + kGrace);
+  }
+  if (limit && *limit <= Duration::zero()) co_return co_await leave_busy();
+  held_.session->send(recipe_.wait(held_.key, held_.claim, limit), Deadline::never());
+  const Woken woken = co_await held_.session->wait(until, wait_.stop);
+  if (woken != Woken::signalled) {
+    const bool ended = co_await interrupt();
+    if (!ended) {
+      co_await abandon();
+      co_return Step::over;
+    }
+  }
+  const SqlOutcome outcome = held_.session->take();
+  const bool stopped = wait_.stop.stop_requested();
+  if (stopped && (outcome.ok() || !outcome.error->lost)) co_return co_await leave(cancelled());
+  if (outcome.ok() && has_it(outcome)) co_return Step::locked;
+  const bool over = wait_.deadline.passed(runtime_.now());
+  const bool lost = !outcome.ok() && outcome.error->lost;
+  if (over && !lost) co_return co_await leave_busy();
+  const Step step = co_await judge(outcome);
+  co_return step == Step::busy ? Step::again : step;
+}
+
+// Who is in the way. Never fails: that the lock is busy is known already.
+Task<Failure> Acquisition::busy() {
+  Busy who;
+  if (!held_.session) co_return Failure::busy(std::move(who));
+  const std::optional<SqlOutcome> outcome = co_await ask(recipe_.look(held_.key));
+  if (!outcome || !outcome->ok()) co_return Failure::busy(std::move(who));
+  const LockInfo info = recipe_.seen(held_.claim.name, *outcome);
+  if (!info.holders.empty()) {
+    who.holder = info.holders.front().label;
+    who.token = info.holders.front().token.value();
+    who.expires_in = info.holders.front().expires_in;
+  }
+  who.rank = info.waiters.size();
+  co_return Failure::busy(std::move(who));
+}
+
+// ---- Tokens ------------------------------------------------------------------------------------
+
+Task<Acquisition::Step> Acquisition::draw_token() {
+  const bool in_time = drawn_.has_value();  // else the request is older than the grant
+  if (!recipe_.has_tokens()) {
+    if (!in_time) co_return co_await confirm();
+    held_.counted_from = sent_at_;
+    co_return Step::locked;
+  }
+  if (in_time && !drawn_->results.back().null(0, 1)) {
+    held_.token = Token(static_cast<std::uint64_t>(drawn_->results.back().number(0, 1)));
+    held_.counted_from = sent_at_;
+    co_return Step::locked;
+  }
+  std::optional<SqlOutcome> outcome;
+  for (int attempt = 0; attempt < 3; ++attempt) {  // a deadlock with somebody else's token
+    if (recipe_.draws_elsewhere()) {
+      outcome = co_await draw_elsewhere();
+    } else {
+      Batch batch = recipe_.draw(held_.key, held_.claim, held_.session->opened().number);
+      outcome = co_await ask(std::move(batch));
+    }
+    if (!outcome) co_return Step::over;
+    if (outcome->ok() || recipe_.trouble_with(*outcome->error) != Trouble::again) break;
+  }
+  if (!outcome->ok()) {
+    if (recipe_.draws_elsewhere() && outcome->error->lost) {
+      co_return co_await leave(
+          Failure(Code::unreachable, recipe_.failure_of(*outcome->error).message()));
+    }
+    co_return co_await judge(*outcome);
+  }
+  held_.token = Token(static_cast<std::uint64_t>(outcome->results.back().number(0, 1)));
+  held_.counted_from = outcome->sent_at;
+  if (recipe_.draws_elsewhere()) co_return co_await confirm();
+  co_return Step::locked;
+}
+
+Task<std::optional<SqlOutcome>> Acquisition::draw_elsewhere() {
+  const Deadline limit = quick();
+  Result<std::shared_ptr<Session>> other = co_await sessions_.take(limit);
+  if (!other) {
+    static_cast<void>(co_await leave(other.failure()));
+    co_return std::nullopt;
+  }
+  const Loan loan(sessions_, *other);
+  Batch batch = recipe_.draw(held_.key, held_.claim, held_.session->opened().number);
+  co_return co_await (*other)->ask(std::move(batch), limit);
+}
+
+// That we have it at a moment of which we know that it was after this request left.
+Task<Acquisition::Step> Acquisition::confirm() {
+  const std::optional<SqlOutcome> outcome = co_await ask(recipe_.confirm(held_.key, held_.claim));
+  if (!outcome) co_return Step::over;
+  if (outcome->ok() && has_it(*outcome)) {
+    held_.counted_from = outcome->sent_at;
+    co_return Step::locked;
+  }
+  if (!outcome->ok()) co_return co_await judge(*outcome);
+  // It was taken away in between.
+  const bool cleared = co_await clear();
+  co_return cleared ? Step::again : Step::over;
+}
+
+}  // namespace holdfast::internal::session

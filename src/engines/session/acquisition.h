@@ -1,0 +1,76 @@
+// Acquisition: one claim's way to its lock: try, wait in the server, draw a token, confirm. Inside
+// the loop only.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "engines/session/held.h"
+#include "engines/session/sessions.h"
+#include "engines/session/strays.h"
+
+namespace holdfast::internal::session {
+
+// Whether the last row of the answer says that we have the lock.
+bool has_it(const SqlOutcome& outcome);
+
+class Acquisition {
+ public:
+  // Fills in the session, the token and the time of `held`. All must outlive the acquisition.
+  Acquisition(Runtime& runtime, Recipe& recipe, Sessions& sessions, Duration request_timeout,
+              Held& held, const Wait& wait, Strays& strays)
+      : runtime_(runtime),
+        recipe_(recipe),
+        sessions_(sessions),
+        request_timeout_(request_timeout),
+        held_(held),
+        wait_(wait),
+        strays_(strays) {}
+
+  // Succeeds when the lock is held. Else nothing of it is left, and no session is in use; except
+  // after `unknown`, when the claim's stray must be ended.
+  Task<Result<void>> run();
+
+ private:
+  enum class Step { locked, busy, again, over };
+
+  Deadline quick() const;
+  Task<Result<void>> open();
+  // One short call; nothing if its answer did not come in time, or the caller left. The session
+  // is given up then.
+  Task<std::optional<SqlOutcome>> ask(Batch batch);
+  Task<Step> try_once();
+  Task<Step> wait_in_server();
+  // Ends the wait that is under way in the session. False if that failed.
+  Task<bool> interrupt();
+  Task<Step> draw_token();
+  Task<std::optional<SqlOutcome>> draw_elsewhere();
+  Task<Step> confirm();
+  Task<Step> judge(const SqlOutcome& outcome);
+  Task<Step> make_tables();
+  Task<Step> make_row();
+  // Makes sure that nothing is held in the session. False if it had to be given up.
+  Task<bool> clear();
+  Task<Failure> busy();
+  // Gives back what there may be, and says why.
+  Task<Step> leave(Failure why);
+  // The same when somebody else has it, which it says.
+  Task<Step> leave_busy();
+  Task<void> abandon();
+
+  Runtime& runtime_;
+  Recipe& recipe_;
+  Sessions& sessions_;
+  Duration request_timeout_;
+  Held& held_;
+  const Wait& wait_;
+  Strays& strays_;
+  std::optional<Failure> why_;  // for Step::over
+  std::optional<SqlOutcome> drawn_;
+  BootTime sent_at_;
+  int lost_sessions_ = 0;
+  int rounds_ = 0;
+  bool waited_ = false;
+};
+
+}  // namespace holdfast::internal::session

@@ -1,0 +1,102 @@
+// Recipe: how a lock that lives as long as a server's session is made of statements. The engine
+// above decides what is asked when; a recipe knows the dialect. Batches are sent in one trip.
+//
+// Every batch that asks for the lock or for the claim's hold ends in a statement that returns one
+// row: whether we have it (1 or not), and the token, or NULL if the batch drew none.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "holdfast/engine.h"
+#include "wire/sql_connection.h"
+
+namespace holdfast::internal::session {
+
+// One lock, in all the forms that statements need.
+struct Key {
+  std::string name;  // the user's bytes, with the prefix of the client
+  std::string hash;  // 32 bytes, of recipe and name: the key of its rows
+  std::string lock;  // what the server's own lock is called
+};
+
+// One session of the server's: a connection, and how the server knows it.
+struct Opened {
+  std::unique_ptr<SqlConnection> connection;
+  std::uint64_t number = 0;  // of the connection at the server
+  std::string peer;          // where the server sees us; with the number it is unique for ever
+  int descriptor = -1;       // of the socket
+};
+
+using Batch = std::vector<SqlStatement>;
+
+enum class Trouble {
+  other,
+  busy,         // somebody else has the lock
+  interrupted,  // by interrupt(): the lock may or may not be held
+  again,        // a deadlock or the like: nothing has happened, and it may well go next time
+  no_table,
+};
+
+class Recipe {
+ public:
+  virtual ~Recipe() = default;
+
+  virtual const Guarantees& guarantees() const = 0;
+  virtual Key key_of(const Name& name) const = 0;
+  // How long the prefix of the client is, which stands in front of Key::name.
+  virtual std::size_t prefix_size() const = 0;
+  virtual Task<Result<Opened>> connect(Deadline deadline) = 0;
+
+  virtual Trouble trouble_with(const SqlError& error) const = 0;
+  virtual Failure failure_of(const SqlError& error) const = 0;
+
+  // Lets the server end the session when nothing was said for so long.
+  virtual Batch expire_after(Duration idle) const = 0;
+  // Takes the lock if it is free.
+  virtual Batch take(const Key& key, const Claim& claim) const = 0;
+  // Waits for it in the server, at most for `limit` if there is one. After take() found it busy.
+  virtual Batch wait(const Key& key, const Claim& claim, std::optional<Duration> limit) const = 0;
+  // Whether the server ends wait() by itself at its limit.
+  virtual bool wait_ends_by_itself() const = 0;
+  // Whether we still have it.
+  virtual Batch confirm(const Key& key, const Claim& claim) const = 0;
+  // Gives it back; also what is left of a take() or wait() that failed. Its last row tells whether
+  // we had it.
+  virtual Batch give(const Key& key, const Claim& claim) const = 0;
+  // Whether take() leaves something to be given back when it finds the lock busy.
+  virtual bool busy_leaves_something() const = 0;
+
+  virtual bool has_tokens() const = 0;
+  // Draws a token for the claim, which has the lock in the session with this number.
+  virtual Batch draw(const Key& key, const Claim& claim, std::uint64_t session) const = 0;
+  // Whether draw() has to go through another session than the one that has the lock.
+  virtual bool draws_elsewhere() const = 0;
+
+  // take() returned no row: what has to be there first. Empty if that cannot be.
+  virtual Batch prepare(const Key&) const { return {}; }
+  virtual Batch make_tables() const = 0;
+  // Why the tables are not made by us; nothing if they may be.
+  virtual std::optional<Failure> no_tables() const = 0;
+
+  // Ends the statement that runs in a session, or the session.
+  virtual Batch interrupt(const Opened& session) const = 0;
+  virtual Batch end_session(std::uint64_t number, const std::string& peer) const = 0;
+  // One row if the session is still there.
+  virtual Batch find_session(std::uint64_t number, const std::string& peer) const = 0;
+
+  // What everybody can see.
+  virtual Batch look(const Key& key) const = 0;
+  virtual LockInfo seen(const Name& name, const SqlOutcome& outcome) const = 0;
+  virtual Batch look_at_all(const std::string& prefix) const = 0;
+  virtual std::vector<LockInfo> all_seen(const SqlOutcome& outcome) const = 0;
+  // Ends the session that holds with this token. Its row: the number of the session, NULL if there
+  // is none.
+  virtual Batch evict(const Key& key, Token token) const = 0;
+  // One row while that session still holds.
+  virtual Batch still_held_by(const Key& key, std::uint64_t session) const = 0;
+};
+
+}  // namespace holdfast::internal::session

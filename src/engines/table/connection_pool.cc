@@ -1,0 +1,114 @@
+#include "engines/table/connection_pool.h"
+
+namespace holdfast::internal::table {
+
+namespace {
+
+// A burst of calls may need many; an hour later they should not be open still.
+constexpr Duration kKeepIdle = std::chrono::seconds(20);
+
+}  // namespace
+
+ConnectionPool::ConnectionPool(Runtime& runtime, Open open, std::size_t most)
+    : runtime_(runtime),
+      open_(std::move(open)),
+      most_(most),
+      reopening_(runtime, [this] { return open_one(); }, [this] { on_failed_opening(); }) {}
+
+ConnectionPool::~ConnectionPool() { close(); }
+
+ConnectionPool::Loan::~Loan() {
+  if (connection_) pool_->give_back(std::move(connection_), !in_transaction_);
+}
+
+Task<Result<ConnectionPool::Loan>> ConnectionPool::take(Deadline deadline, std::stop_token stop) {
+  while (!idle_.empty()) {
+    std::unique_ptr<SqlConnection> connection = std::move(idle_.back().connection);
+    idle_.pop_back();
+    if (!connection->connected()) continue;
+    ++in_use_;
+    co_return Loan(*this, std::move(connection));
+  }
+  // Leaves the queue also when this coroutine is destroyed, and passes on what it was given.
+  struct Queued : Waiter {
+    explicit Queued(ConnectionPool& the_pool) : Waiter(the_pool.runtime_), pool(the_pool) {
+      place = pool.queue_.insert(pool.queue_.end(), this);
+    }
+    ~Queued() {
+      if (!served.is_set()) pool.queue_.erase(place);
+      if (connection) pool.give_back(std::move(connection), true);
+    }
+    ConnectionPool& pool;
+    std::list<Waiter*>::iterator place;
+  };
+  Queued self(*this);
+  open_if_needed();
+  const Woken woken = co_await self.served.wait(deadline, stop);
+  if (self.connection) co_return Loan(*this, std::move(self.connection));
+  if (self.failure) co_return *self.failure;
+  if (woken == Woken::cancelled) co_return Failure(Code::cancelled, "cancelled by the caller");
+  co_return Failure(Code::unreachable,
+                    reopening_.under_way()
+                        ? "no connection in time"
+                        : "no connection was free in time (the option connections allows " +
+                              std::to_string(most_) + ")");
+}
+
+void ConnectionPool::open_if_needed() {
+  if (queue_.empty() || reopening_.under_way()) return;
+  if (in_use_ + idle_.size() < most_) reopening_.begin();
+}
+
+Task<Result<void>> ConnectionPool::open_one() {
+  Result<std::unique_ptr<SqlConnection>> opened = co_await open_();
+  if (!opened) co_return opened.failure();
+  ++in_use_;
+  give_back(std::move(opened).value(), true);
+  co_return Result<void>();
+}
+
+void ConnectionPool::on_failed_opening() {
+  // Those who wait may still get one that is in use.
+  if (in_use_ > 0) return;
+  const Failure why = reopening_.last().failure();
+  for (Waiter* waiter : std::exchange(queue_, {})) {
+    waiter->failure = why;
+    waiter->served.set();
+  }
+}
+
+void ConnectionPool::give_back(std::unique_ptr<SqlConnection> connection, bool sound) {
+  --in_use_;
+  if (sound && connection->connected()) {
+    offer(std::move(connection));
+  } else {
+    connection.reset();
+  }
+  open_if_needed();
+  close_unneeded();
+}
+
+void ConnectionPool::offer(std::unique_ptr<SqlConnection> connection) {
+  if (queue_.empty()) {
+    idle_.push_back({std::move(connection), runtime_.now()});
+    return;
+  }
+  Waiter* next = queue_.front();
+  queue_.pop_front();
+  ++in_use_;
+  next->connection = std::move(connection);
+  next->served.set();
+}
+
+void ConnectionPool::close_unneeded() {
+  while (idle_.size() > 1 && runtime_.now() - idle_.front().since > kKeepIdle) {
+    idle_.erase(idle_.begin());
+  }
+}
+
+void ConnectionPool::close() {
+  reopening_.abandon();
+  idle_.clear();
+}
+
+}  // namespace holdfast::internal::table

@@ -1,0 +1,97 @@
+// Dialect: the statements of a lock table on a database server. All that differs between servers is
+// here; what they are sent for is the same. Parameters are $1, $2 …, in the order given.
+//
+// The tables:
+//   holdfast_lock    one row per name that was ever locked; it stays, because it keeps the last
+//                    token. An exclusive holder is in the row itself, so that an uncontended
+//                    acquire and release are one statement each.
+//   holdfast_holder  who shares a lock, or has one of its permits
+//   holdfast_waiter  who waits, in the order of seq
+// Times are nanoseconds since 1970 on the server's clock, which alone decides what has expired.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "holdfast/ids.h"
+#include "wire/sql_connection.h"
+
+namespace holdfast::internal::table {
+
+struct Dialect {
+  std::vector<std::string> schema;  // creates the tables where they are missing
+
+  std::string begin;
+  std::vector<std::string> begin_reading;  // all statements see the same moment
+  std::string commit;
+  std::string rollback;
+
+  // name, full name, claim, ttl, label -> the token, if it was free, had expired, or is the claim's
+  // already; and if nobody waits. Else no row. The last of them answers.
+  std::vector<std::string> take;
+  // name, claim. Changes one row, if the claim held and nobody waits.
+  std::string free;
+  // name, full name. Makes the row, if there is none.
+  std::string make;
+  // name -> token, owner, since, expires, ttl, label, waiting, sharing, sharing_mode, permits; until
+  // the end of the transaction it is ours alone
+  std::string lock;
+  std::string find;  // the same without locking it
+  // name -> claim, token, since, expires, ttl, label; by token
+  std::string holders;
+  // name, claim, limit -> at least one row: now, the claim's seq, how many are before it; and the
+  // waiters: seq, claim, mode, permits, ttl, process, outlives, since, label, alive
+  std::string line;
+  // name, token, owner, since, expires, ttl, label, waiting, sharing, sharing_mode, permits
+  std::string save;
+  // name, claim, token, since, expires, ttl, label
+  std::string add_holder;
+  std::string remove_holder;  // name, claim
+  std::string set_expiry;     // name, claim, expires, ttl
+  // name, claim, mode, permits, ttl, process, outlives, since, label
+  std::string add_waiter;
+  std::string remove_waiter;  // name, seq
+  // name, claim, ttl, token. Changes one row, if it is held still. The second for those who share.
+  std::string renew_owner;
+  std::string renew_holder;
+  // name, claim -> now, owner, its expires, the first expires of those who share, the claim's seq,
+  // how many are before it, the token, the label of the owner, and 1 if some hold has more time than
+  // it can have: the clock was set back
+  std::string look;
+  // -> name, full name of all that are held or waited for
+  std::string names;
+  // The short ways through a contended lock, where the server has them; each is sent behind `hold`,
+  // in one request that is one transaction. No row: nothing was changed, and it takes a turn.
+  std::string hold;  // name. Until the end of the transaction the row is ours alone.
+  // name, claim, most ttl, own process -> process, claim, token, ttl of the waiter that has it now;
+  // it was woken, unless it is of the own process
+  std::string hand_over;
+  // name, claim, mode, permits, ttl, process, outlives, label -> the last token, label of the holder,
+  // time that it has, how many wait before the claim
+  std::string enqueue;
+
+  // new, old. Waiters of one process are now of another.
+  std::string move_waiters;
+  // before. Removes holders that expired, and waiters that came and are gone, before that moment.
+  std::vector<std::string> clean;
+};
+
+// Under which key a name's rows stand: itself, or its hash if it is too long for an index.
+struct Key {
+  explicit Key(const std::string& full_name);
+
+  std::string key;
+  SqlValue full_name;  // null if it is the key
+
+  // The name that stands behind a row.
+  static std::string name_of(const std::string& key, const std::optional<std::string>& full_name);
+};
+
+inline SqlValue to_value(const ClaimId& claim) {
+  const auto& bytes = claim.bytes();
+  return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+}
+inline SqlValue to_value(std::int64_t number) { return number; }
+
+}  // namespace holdfast::internal::table

@@ -1,0 +1,464 @@
+#include "engines/table/server_table.h"
+
+#include <algorithm>
+
+namespace holdfast::internal::table {
+
+namespace {
+
+constexpr Duration kCleanEvery = std::chrono::minutes(10);
+// Who is dead for so long is not waited for by anybody.
+constexpr Duration kLongDead = std::chrono::hours(1);
+
+// What was tried a second time, and failed then, may still have been done the first time.
+Failure unknown(const Failure& failure) { return Failure(Code::unknown, failure.message()); }
+
+Failure not_held(const Claim& claim) {
+  return Failure(Code::not_held, "the lock '" + claim.name.display() +
+                                     "' is not held by this claim any more: it expired, was "
+                                     "released, or was taken away");
+}
+
+}  // namespace
+
+// ---- Requests ----------------------------------------------------------------------------------
+
+Task<std::optional<Failure>> ServerTable::recover(SqlError error, Deadline deadline) {
+  const Failure failure = server_.failure_of(error);
+  if (deadline.passed(runtime_.now()) || error.cancelled) co_return failure;
+  // Another connection may tell; each request can be repeated.
+  if (error.lost && error.may_have_run) co_return std::nullopt;
+  if (error.lost) co_return failure;
+  const Trouble trouble = server_.trouble_with(error);
+  if (trouble == Trouble::other) co_return failure;
+  if (trouble == Trouble::no_table) {
+    const Result<void> made = co_await server_.make_tables(deadline);
+    if (!made) co_return made.failure();
+    co_return std::nullopt;
+  }
+  const BootTime again = runtime_.now() + runtime_.jitter(std::chrono::milliseconds(2), 0.9);
+  static_cast<void>(co_await sleep_until(runtime_, again));
+  co_return std::nullopt;
+}
+
+Task<Result<ServerTable::Asked>> ServerTable::ask(std::vector<SqlStatement> statements,
+                                                  Deadline deadline, std::stop_token stop) {
+  bool repeated = false;
+  for (;;) {
+    SqlOutcome outcome;
+    {
+      Result<ConnectionPool::Loan> loan = co_await server_.connections().take(deadline, stop);
+      if (!loan) co_return repeated ? unknown(loan.failure()) : loan.failure();
+      loan->set_in_transaction(true);
+      outcome = co_await (*loan)->run(statements, deadline, stop);
+      // After an error it may be inside one; that is rare enough to begin with another.
+      loan->set_in_transaction(!outcome.ok());
+    }
+    if (outcome.ok()) co_return Asked{std::move(outcome), repeated};
+    const std::optional<Failure> failure = co_await recover(*outcome.error, deadline);
+    if (failure) co_return repeated ? unknown(*failure) : *failure;
+    repeated = repeated || outcome.error->may_have_run;
+  }
+}
+
+Task<Result<ServerTable::Turned>> ServerTable::take_turn(Key key, ClaimId claim, bool make,
+                                                         Decide decide, Deadline deadline,
+                                                         std::stop_token stop) {
+  std::int64_t line = ServerRows::kUsualLine;
+  bool repeated = false;
+  for (;;) {
+    Result<std::optional<Turned>> turned =
+        co_await try_turn(key, claim, make, decide, line, repeated, deadline, stop);
+    if (!turned) co_return repeated ? unknown(turned.failure()) : turned.failure();
+    if (*turned) {
+      (*turned)->repeated = repeated;
+      clean_in_time();
+      co_return **turned;
+    }
+  }
+}
+
+Task<Result<std::optional<ServerTable::Turned>>> ServerTable::try_turn(
+    const Key& key, const ClaimId& claim, bool make, const Decide& decide, std::int64_t& line,
+    bool& repeated, Deadline deadline, std::stop_token stop) {
+  std::optional<SqlError> error;
+  {
+    const Dialect& sql = server_.dialect();
+    ServerRows rows(sql, key.key, claim, server_.process());
+    std::vector<SqlStatement> questions = rows.questions(true, line);
+    if (make) questions.insert(questions.begin(), {sql.make, {key.key, key.full_name}});
+    questions.insert(questions.begin(), {sql.begin, {}});
+    const std::size_t first = make ? 2 : 1;
+
+    Result<ConnectionPool::Loan> loan = co_await server_.connections().take(deadline, stop);
+    if (!loan) co_return loan.failure();
+    loan->set_in_transaction(true);
+    SqlOutcome outcome = co_await (*loan)->run(std::move(questions), deadline, stop);
+    if (outcome.error && outcome.error->lost) {
+      // Nothing was committed, and the server rolls it back.
+      if (outcome.error->cancelled || deadline.passed(runtime_.now())) {
+        outcome.error->may_have_run = false;
+        co_return server_.failure_of(*outcome.error);
+      }
+      co_return std::optional<Turned>();
+    }
+    Turned turned{.sent_at = outcome.sent_at};
+    Ending ending;
+    if (outcome.ok()) {
+      turned.found = rows.read(outcome.results, first);
+      Turn turn(rows, rows.row(), rows.now());
+      const bool agreed = turned.found && decide(turn);
+      turned.last_token = token_from(rows.row().token);
+      ending = ending_of(turn, rows, agreed);
+    } else {
+      error = std::move(outcome.error);
+      ending.statements.push_back({sql.rollback, {}});
+    }
+    // Not to be cancelled: it is short, and half-way nobody would know how it ended.
+    const Deadline end_by = deadline.later(runtime_.now() + std::chrono::milliseconds(250));
+    const SqlOutcome ended = co_await (*loan)->run(std::move(ending.statements), end_by);
+    // What comes after the commit may fail.
+    if (ended.results.size() > ending.commit) {
+      loan->set_in_transaction(!ended.ok());
+      if (!error && !rows.ran_short()) {
+        for (const Wake& wake : ending.at_home) server_.on_wake(wake.claim, wake.given);
+        co_return std::optional(turned);
+      }
+      line *= 16;
+    } else {
+      // The connection is given up. If it was the server who said no, it has rolled back.
+      if (!error) error = ended.error;
+      if (!ending.changes) error->may_have_run = false;
+      repeated = repeated || error->may_have_run;
+    }
+  }
+  if (error) {
+    const std::optional<Failure> failure = co_await recover(*error, deadline);
+    if (failure) co_return *failure;
+  }
+  co_return std::optional<Turned>();
+}
+
+ServerTable::Ending ServerTable::ending_of(Turn& turn, const ServerRows& rows, bool agreed) {
+  const Dialect& sql = server_.dialect();
+  Ending ending;
+  if (!agreed || rows.ran_short()) {
+    ending.statements.push_back({sql.rollback, {}});
+    return ending;
+  }
+  ending.statements = rows.changes();
+  ending.changes = !ending.statements.empty();
+  std::vector<SqlStatement> after;
+  for (const Wake& wake : turn.take_wakes()) {
+    // Nobody here watches another: there is nothing to learn but a grant.
+    if (!wake.given) continue;
+    if (wake.process == server_.process()) {
+      ending.at_home.push_back(wake);
+    } else {
+      server_.wake(wake, rows, ending.statements, after);
+    }
+  }
+  ending.commit = ending.statements.size();
+  ending.statements.push_back({sql.commit, {}});
+  for (SqlStatement& statement : after) ending.statements.push_back(std::move(statement));
+  return ending;
+}
+
+// ---- Acquiring ---------------------------------------------------------------------------------
+
+Task<Result<Taken>> ServerTable::take(const Claim& claim, Deadline deadline, std::stop_token stop) {
+  const Key key = key_of(claim.name);
+  const std::vector<SqlValue> values{key.key, key.full_name, to_value(claim.id),
+                                     std::int64_t{claim.ttl.count()}, claim.label};
+  std::vector<SqlStatement> statements;
+  for (const std::string& text : server_.dialect().take) statements.push_back({text, values});
+  const Result<Asked> asked = co_await ask(std::move(statements), deadline, stop);
+  if (!asked) co_return asked.failure();
+  Taken taken{.sent_at = asked->outcome.sent_at};
+  const SqlRows& rows = asked->outcome.results.back();
+  if (!rows.empty()) taken.given = Given{token_from(rows.number(0, 0)), claim.ttl};
+  co_return taken;
+}
+
+Task<Result<Taken>> ServerTable::acquire(const Claim& claim, bool queue, Deadline deadline,
+                                         std::stop_token stop) {
+  if (queue && claim.mode != Mode::permit && !server_.dialect().enqueue.empty()) {
+    const Key key = key_of(claim.name);
+    Result<std::optional<Taken>> waits = co_await enqueue(claim, key, deadline, stop);
+    if (!waits) co_return waits.failure();
+    if (*waits) co_return **waits;
+  }
+  Taken taken;
+  std::optional<Failure> refused;
+  const auto decide = [&](Turn& turn) {
+    taken = {};
+    Turn::Answer answer = turn.acquire(claim, claim.label, queue);
+    if (const Failure* failure = std::get_if<Failure>(&answer)) {
+      refused = *failure;
+      return false;
+    }
+    if (const Given* given = std::get_if<Given>(&answer)) {
+      taken.given = *given;
+    } else {
+      taken.standing.in_the_way = std::move(std::get<InTheWay>(answer));
+      taken.standing.waits = queue;
+    }
+    return true;
+  };
+  Decide decision = std::ref(decide);
+  const Result<Turned> turned =
+      co_await take_turn(key_of(claim.name), claim.id, true, std::move(decision), deadline, stop);
+  if (!turned) co_return turned.failure();
+  if (refused) co_return *refused;
+  taken.sent_at = turned->sent_at;
+  taken.standing.last_token = turned->last_token;
+  taken.in_turn = true;
+  if (taken.standing.waits) queued_.insert(claim.id);
+  co_return taken;
+}
+
+Task<Result<std::optional<Taken>>> ServerTable::enqueue(const Claim& claim, const Key& key,
+                                                        Deadline deadline, std::stop_token stop) {
+  const Dialect& sql = server_.dialect();
+  std::vector<SqlStatement> statements;
+  statements.push_back({sql.hold, {key.key}});
+  statements.push_back({sql.enqueue,
+                        {key.key, to_value(claim.id), to_row(claim.mode),
+                         std::int64_t{claim.permits}, std::int64_t{claim.ttl.count()},
+                         server_.process(), std::int64_t{claim.outlives_process}, claim.label}});
+  const Result<Asked> asked = co_await ask(std::move(statements), deadline, stop);
+  if (!asked) co_return asked.failure();
+  const SqlRows& rows = asked->outcome.results.at(1);
+  if (rows.empty()) co_return std::optional<Taken>();
+  queued_.insert(claim.id);
+  Taken taken{.in_turn = true, .sent_at = asked->outcome.sent_at};
+  Standing& standing = taken.standing;
+  standing.waits = true;
+  standing.last_token = token_from(rows.number(0, 0));
+  Busy& busy = standing.in_the_way.busy;
+  busy.token = standing.last_token.value();
+  busy.holder = rows.bytes(0, 1);
+  busy.expires_in = Duration(rows.number(0, 2));
+  busy.rank = static_cast<std::uint64_t>(rows.number(0, 3));
+  co_return std::optional(std::move(taken));
+}
+
+Task<Result<Taken>> ServerTable::look(const Claim& claim, Deadline deadline, std::stop_token stop) {
+  std::vector<SqlStatement> statements;
+  statements.push_back({server_.dialect().look, {key_of(claim.name).key, to_value(claim.id)}});
+  const Result<Asked> asked = co_await ask(std::move(statements), deadline, stop);
+  // Looking leaves nothing behind.
+  if (!asked && asked.code() == Code::unknown) {
+    co_return Failure(Code::unreachable, asked.message());
+  }
+  if (!asked) co_return asked.failure();
+  const SqlRows& rows = asked->outcome.results.at(0);
+  Taken taken{.sent_at = asked->outcome.sent_at};
+  Standing& standing = taken.standing;
+  standing.turn_may_help = true;
+  if (rows.empty()) co_return taken;
+  const std::int64_t server_now = rows.number(0, 0);
+  standing.waits = !rows.null(0, 4);
+  InTheWay& found = standing.in_the_way;
+  if (!rows.null(0, 1)) {
+    found.expires = rows.number(0, 2);
+    found.busy.token = static_cast<std::uint64_t>(rows.number(0, 6));
+    found.busy.holder = rows.bytes(0, 7);
+  } else if (!rows.null(0, 3)) {
+    found.expires = rows.number(0, 3);
+  }
+  found.busy.rank = static_cast<std::uint64_t>(rows.number(0, 5));
+  if (found.expires) {
+    found.busy.expires_in = Duration(std::max<std::int64_t>(*found.expires - server_now, 0));
+    standing.turn_may_help = *found.expires <= server_now || rows.number(0, 8) == 1;
+  }
+  co_return taken;
+}
+
+// ---- Giving back -------------------------------------------------------------------------------
+
+Task<Result<bool>> ServerTable::give_back(const Claim& claim, const Key& key, bool others_wait,
+                                          bool& repeated, Deadline deadline) {
+  const Dialect& sql = server_.dialect();
+  std::vector<SqlStatement> statements;
+  if (others_wait) {
+    statements.push_back({sql.hold, {key.key}});
+    statements.push_back({sql.hand_over,
+                          {key.key, to_value(claim.id), std::int64_t{Turn::kProvisionalTtl.count()},
+                           server_.process()}});
+  }
+  statements.push_back({sql.free, {key.key, to_value(claim.id)}});
+  const Result<Asked> asked = co_await ask(std::move(statements), deadline);
+  if (!asked) co_return asked.failure();
+  repeated = repeated || asked->repeated;
+  const std::vector<SqlRows>& results = asked->outcome.results;
+  if (results.back().affected == 1) co_return true;
+  if (!others_wait || results.at(1).empty()) co_return false;
+  const SqlRows& winner = results.at(1);
+  if (winner.number(0, 0) == server_.process() && server_.on_wake) {
+    const Given given{token_from(winner.number(0, 2)), Duration(winner.number(0, 3))};
+    server_.on_wake(claim_from(winner.bytes(0, 1)), given);
+  }
+  co_return true;
+}
+
+Task<Result<bool>> ServerTable::release(const Claim& claim, Deadline deadline) {
+  const Key key = key_of(claim.name);
+  const bool can_hand_over = !server_.dialect().hand_over.empty();
+  const bool has_queued = queued_.erase(claim.id) > 0;
+  bool repeated = false;
+  if (claim.mode == Mode::exclusive) {
+    if (!has_queued) {
+      const Result<bool> freed = co_await give_back(claim, key, false, repeated, deadline);
+      if (!freed || *freed) co_return freed;
+    }
+    if (can_hand_over) {
+      const Result<bool> handed = co_await give_back(claim, key, true, repeated, deadline);
+      if (!handed || *handed) co_return handed;
+    }
+  }
+  Turn::Ended ended = Turn::Ended::nothing;
+  const auto decide = [&](Turn& turn) {
+    ended = turn.release(claim.id);
+    return ended != Turn::Ended::nothing;
+  };
+  Decide decision = std::ref(decide);
+  const Result<Turned> turned =
+      co_await take_turn(key, claim.id, false, std::move(decision), deadline, {});
+  if (!turned) co_return turned.failure();
+  // Nothing there the second time: the first may have ended it.
+  if (repeated || turned->repeated) co_return true;
+  co_return turned->found&& ended == Turn::Ended::hold;
+}
+
+Task<Result<bool>> ServerTable::evict(const Name& name, Token token, Deadline deadline) {
+  bool evicted = false;
+  const auto decide = [&](Turn& turn) { return evicted = turn.evict(token); };
+  Decide decision = std::ref(decide);
+  const Result<Turned> turned =
+      co_await take_turn(key_of(name), ClaimId(), false, std::move(decision), deadline, {});
+  if (!turned) co_return turned.failure();
+  co_return turned->repeated || (turned->found && evicted);
+}
+
+// ---- Keeping -----------------------------------------------------------------------------------
+
+Task<std::vector<Result<Grant>>> ServerTable::renew(std::span<const Hold> holds,
+                                                    Deadline deadline) {
+  constexpr std::size_t kPart = 100;
+  const Dialect& sql = server_.dialect();
+  std::vector<Result<Grant>> outcomes;
+  outcomes.reserve(holds.size());
+  for (std::size_t begin = 0; begin < holds.size(); begin += kPart) {
+    const std::size_t end = std::min(begin + kPart, holds.size());
+    std::vector<SqlStatement> statements;
+    for (std::size_t i = begin; i < end; ++i) {
+      const Claim& claim = holds[i].claim;
+      const bool alone = claim.mode == Mode::exclusive;
+      statements.push_back({alone ? sql.renew_owner : sql.renew_holder,
+                            {key_of(claim.name).key, to_value(claim.id),
+                             std::int64_t{claim.ttl.count()}, to_row(holds[i].token)}});
+    }
+    const Result<Asked> asked = co_await ask(std::move(statements), deadline);
+    for (std::size_t i = begin; i < end; ++i) {
+      if (!asked) {
+        outcomes.emplace_back(asked.failure());
+      } else if (asked->outcome.results.at(i - begin).affected == 1) {
+        outcomes.emplace_back(Grant{holds[i].token, asked->outcome.sent_at, holds[i].claim.ttl});
+      } else {
+        outcomes.emplace_back(not_held(holds[i].claim));
+      }
+    }
+  }
+  co_return outcomes;
+}
+
+// ---- Showing -----------------------------------------------------------------------------------
+
+Task<Result<LockInfo>> ServerTable::inspect(const Name& name, Deadline deadline) {
+  std::vector<Name> names(1, name);
+  Result<std::vector<LockInfo>> described = co_await describe(std::move(names), deadline);
+  if (!described) co_return described.failure();
+  co_return described->front();
+}
+
+Task<Result<std::vector<LockInfo>>> ServerTable::list(const std::string& prefix,
+                                                      Deadline deadline) {
+  std::vector<SqlStatement> statements;
+  statements.push_back({server_.dialect().names, {}});
+  const Result<Asked> asked = co_await ask(std::move(statements), deadline);
+  if (!asked) co_return asked.failure();
+  const SqlRows& rows = asked->outcome.results.at(0);
+  const std::string wanted = prefix_ + prefix;
+  std::vector<Name> names;
+  for (std::size_t i = 0; i < rows.rows.size(); ++i) {
+    const std::string full = Key::name_of(rows.bytes(i, 0), rows.at(i, 1));
+    if (!full.starts_with(wanted)) continue;
+    const std::string name = full.substr(prefix_.size());
+    if (!Name::problem_with(name)) names.emplace_back(name);
+  }
+  std::sort(names.begin(), names.end());
+  Result<std::vector<LockInfo>> all = co_await describe(std::move(names), deadline);
+  if (all) {
+    std::erase_if(
+        *all, [](const LockInfo& info) { return info.holders.empty() && info.waiters.empty(); });
+  }
+  co_return all;
+}
+
+Task<Result<std::vector<LockInfo>>> ServerTable::describe(std::vector<Name> names,
+                                                          Deadline deadline) {
+  constexpr std::size_t kPart = 50;
+  constexpr std::int64_t kLongestLine = 100'000;
+  const Dialect& sql = server_.dialect();
+  std::vector<LockInfo> all;
+  for (std::size_t begin = 0; begin < names.size(); begin += kPart) {
+    const std::size_t end = std::min(begin + kPart, names.size());
+    std::vector<ServerRows> rows;
+    std::vector<SqlStatement> statements;
+    for (const std::string& text : sql.begin_reading) statements.push_back({text, {}});
+    for (std::size_t i = begin; i < end; ++i) {
+      rows.emplace_back(sql, key_of(names[i]).key, ClaimId(), server_.process());
+      for (SqlStatement& question : rows.back().questions(false, kLongestLine)) {
+        statements.push_back(std::move(question));
+      }
+    }
+    statements.push_back({sql.commit, {}});
+    const Result<Asked> asked = co_await ask(std::move(statements), deadline);
+    if (!asked)
+      co_return Failure(asked.code() == Code::unknown ? Code::unreachable : asked.code(),
+                        asked.message());
+    for (std::size_t i = begin; i < end; ++i) {
+      ServerRows& each = rows[i - begin];
+      if (each.read(asked->outcome.results, sql.begin_reading.size() + 3 * (i - begin))) {
+        all.push_back(Turn(each, each.row(), each.now()).describe(names[i]));
+      } else {
+        all.push_back(LockInfo{.name = names[i]});
+      }
+    }
+  }
+  co_return all;
+}
+
+// ---- Cleaning ----------------------------------------------------------------------------------
+
+void ServerTable::clean_in_time() {
+  const BootTime now = runtime_.now();
+  // Not all clients at once, nor one that lives for a moment.
+  if (!clean_at_) clean_at_ = now + runtime_.jitter(kCleanEvery, 0.9);
+  if (now < *clean_at_) return;
+  clean_at_ = now + runtime_.jitter(kCleanEvery);
+  background_.spawn(clean());
+}
+
+Task<void> ServerTable::clean() {
+  std::vector<SqlStatement> statements;
+  for (const std::string& text : server_.dialect().clean) {
+    statements.push_back({text, {std::int64_t{kLongDead.count()}}});
+  }
+  const Deadline deadline = Deadline::at(runtime_.now() + std::chrono::seconds(10));
+  // If it fails, somebody will do it another time.
+  static_cast<void>(co_await ask(std::move(statements), deadline, background_.stop_token()));
+}
+
+}  // namespace holdfast::internal::table

@@ -1,0 +1,109 @@
+// ServerTable: the locks as rows at a database server, and every change to them as one transaction.
+// It decides who holds; waiting is the engine's business. Inside the loop only.
+//
+// How each step can break, and what keeps it from that:
+//   take, free  one statement: it was executed or it was not. If its answer is lost, the claim's
+//               id finds the same row again: the same token, no second hold.
+//   turn        the row is locked, read, and written back with its commit: two round trips. A client
+//               that is stopped in between is rolled back by the server's own timeout. An answer
+//               is believed only when the commit was answered.
+//   time        what has expired is decided by the server's clock alone, read after the row was
+//               locked. What a client believes is counted from before it sent, on its own clock.
+#pragma once
+
+#include <unordered_set>
+
+#include "engines/table/table_server.h"
+
+namespace holdfast::internal::table {
+
+// What the table says of a claim that does not hold.
+struct Standing {
+  InTheWay in_the_way;
+  bool waits = false;          // it stands in the queue
+  bool turn_may_help = false;  // somebody's time is over, or the claim is not where it was
+  // After a turn: the last token that had been given. What the claim is given later is higher.
+  Token last_token;
+};
+
+struct Taken {
+  std::optional<Given> given;
+  Standing standing;     // if it was not given
+  bool in_turn = false;  // the row was ours alone when this was found
+  BootTime sent_at;      // of the first request: before anything was granted
+};
+
+class ServerTable {
+ public:
+  ServerTable(Runtime& runtime, TableServer& server, std::string prefix)
+      : runtime_(runtime), server_(server), prefix_(std::move(prefix)), background_(runtime) {}
+
+  // Nothing given: it is not free, or others wait. For exclusive claims.
+  Task<Result<Taken>> take(const Claim& claim, Deadline deadline, std::stop_token stop);
+  // The long way: in turn, and with `queue` into the queue.
+  Task<Result<Taken>> acquire(const Claim& claim, bool queue, Deadline deadline,
+                              std::stop_token stop);
+  Task<Result<Taken>> look(const Claim& claim, Deadline deadline, std::stop_token stop);
+  // True if it held.
+  Task<Result<bool>> release(const Claim& claim, Deadline deadline);
+  Task<std::vector<Result<Grant>>> renew(std::span<const Hold> holds, Deadline deadline);
+  Task<Result<bool>> evict(const Name& name, Token token, Deadline deadline);
+  Task<Result<LockInfo>> inspect(const Name& name, Deadline deadline);
+  Task<Result<std::vector<LockInfo>>> list(const std::string& prefix, Deadline deadline);
+
+  void stop() { background_.stop(); }
+
+ private:
+  struct Turned {
+    bool found = false;
+    bool repeated = false;  // it may have been committed once before
+    BootTime sent_at;
+    Token last_token;
+  };
+  // False: nothing shall be changed.
+  using Decide = std::function<bool(Turn&)>;
+
+  // The short ways; nothing if it takes a turn.
+  Task<Result<std::optional<Taken>>> enqueue(const Claim& claim, const Key& key, Deadline deadline,
+                                             std::stop_token stop);
+  Task<Result<bool>> give_back(const Claim& claim, const Key& key, bool others_wait, bool& repeated,
+                               Deadline deadline);
+  Key key_of(const Name& name) const { return Key(prefix_ + name.bytes()); }
+  // One request without a transaction of its own. Made anew after a deadlock, when the tables were
+  // missing, and when the connection broke before the answer came: all of them can be repeated.
+  struct Asked {
+    SqlOutcome outcome;
+    bool repeated = false;  // it may have been executed once before
+  };
+  Task<Result<Asked>> ask(std::vector<SqlStatement> statements, Deadline deadline,
+                          std::stop_token stop = {});
+  Task<Result<Turned>> take_turn(Key key, ClaimId claim, bool make, Decide decide,
+                                 Deadline deadline, std::stop_token stop);
+  Task<Result<std::optional<Turned>>> try_turn(const Key& key, const ClaimId& claim, bool make,
+                                               const Decide& decide, std::int64_t& line,
+                                               bool& repeated, Deadline deadline,
+                                               std::stop_token stop);
+  // After an error of a request that was not committed: nothing if it should be tried again.
+  Task<std::optional<Failure>> recover(SqlError error, Deadline deadline);
+  // What has to be sent to end the turn.
+  struct Ending {
+    std::vector<SqlStatement> statements;
+    std::size_t commit = 0;  // which of them it is
+    bool changes = false;
+    std::vector<Wake> at_home;  // to be told without the server
+  };
+  Ending ending_of(Turn& turn, const ServerRows& rows, bool agreed);
+  Task<Result<std::vector<LockInfo>>> describe(std::vector<Name> names, Deadline deadline);
+  void clean_in_time();
+  Task<void> clean();
+
+  Runtime& runtime_;
+  TableServer& server_;
+  std::string prefix_;
+  // Claims of ours that have queued, until they are released. Others are likely to queue behind.
+  std::unordered_set<ClaimId> queued_;
+  std::optional<BootTime> clean_at_;
+  TaskGroup background_;  // Last: its tasks end before what they use.
+};
+
+}  // namespace holdfast::internal::table

@@ -1,0 +1,225 @@
+#include "engines/table/table_engine.h"
+
+#include <algorithm>
+
+namespace holdfast::internal::table {
+
+namespace {
+
+Failure cancelled() { return Failure(Code::cancelled, "cancelled by the caller"); }
+
+}  // namespace
+
+TableEngine::TableEngine(Runtime& runtime, std::unique_ptr<TableServer> server,
+                         Guarantees guarantees, std::string prefix, Duration request_timeout)
+    : Engine(runtime),
+      server_(std::move(server)),
+      guarantees_(std::move(guarantees)),
+      request_timeout_(request_timeout),
+      table_(runtime, *server_, std::move(prefix)) {
+  server_->on_wake = [this](const ClaimId& claim, const std::optional<Given>& given) {
+    on_wake(claim, given);
+  };
+  server_->on_deaf = [this] {
+    for (const auto& [claim, waiter] : waiters_) waiter->told.set();
+  };
+  server_->on_present = [this](const std::unordered_set<ClaimId>& present) {
+    for (const auto& [claim, waiter] : waiters_) {
+      if (!present.contains(claim)) on_wake(claim, std::nullopt);
+    }
+  };
+}
+
+// ---- Acquiring ---------------------------------------------------------------------------------
+
+Task<Result<Grant>> TableEngine::acquire(const Claim& claim, const Wait& wait) {
+  if (wait.stop.stop_requested()) co_return cancelled();
+  if (claim.mode == Mode::exclusive) {
+    const Result<Taken> taken = co_await table_.take(claim, answer_deadline(wait), wait.stop);
+    if (!taken) {
+      if (!wait.stop.stop_requested()) co_return taken.failure();
+      co_return co_await leave(claim, cancelled());
+    }
+    if (taken->given) co_return Grant{taken->given->token, taken->sent_at, claim.ttl};
+  }
+  if (wait.queue) co_return co_await wait_in_line(claim, wait);
+  co_return co_await try_once(claim, wait);
+}
+
+Task<Result<Grant>> TableEngine::try_once(const Claim& claim, const Wait& wait) {
+  Result<Taken> taken = Failure(Code::unreachable, "not asked");
+  if (claim.mode == Mode::exclusive) {
+    // Mostly somebody holds it, and looking is cheaper than a turn.
+    taken = co_await table_.look(claim, answer_deadline(wait), wait.stop);
+    if (taken && !taken->standing.turn_may_help && taken->standing.in_the_way.busy.token != 0) {
+      co_return Failure::busy(std::move(taken->standing.in_the_way.busy));
+    }
+  }
+  taken = co_await table_.acquire(claim, false, answer_deadline(wait), wait.stop);
+  if (!taken) {
+    if (!wait.stop.stop_requested()) co_return taken.failure();
+    co_return co_await leave(claim, cancelled());
+  }
+  if (taken->given) co_return Grant{taken->given->token, taken->sent_at, taken->given->ttl};
+  co_return Failure::busy(std::move(taken->standing.in_the_way.busy));
+}
+
+Task<Result<Taken>> TableEngine::stand(const Claim& claim, bool in_line, bool turn,
+                                       const Wait& wait) {
+  const Deadline limit = answer_deadline(wait);
+  if (!turn) {
+    Result<Taken> seen = co_await table_.look(claim, limit, wait.stop);
+    if (!seen || (seen->standing.waits && !seen->standing.turn_may_help)) co_return seen;
+  }
+  if (turn && in_line && claim.mode == Mode::exclusive) {
+    // We were told that it is ours: one request takes it up.
+    Result<Taken> taken = co_await table_.take(claim, limit, wait.stop);
+    if (!taken || taken->given) co_return taken;
+  }
+  // Nobody could wake us before.
+  const Result<void> heard = co_await server_->listen(limit, wait.stop);
+  if (!heard) co_return heard.failure();
+  co_return co_await table_.acquire(claim, true, limit, wait.stop);
+}
+
+BootTime TableEngine::next_look(const Claim& claim, const Standing& standing) const {
+  constexpr Duration kStagger = std::chrono::milliseconds(3);
+  // More than these need not come when the holder's time is over: the first of them serves all.
+  constexpr std::uint64_t kVanguard = 4;
+  const Duration heartbeat =
+      std::clamp<Duration>(claim.ttl / 4, std::chrono::milliseconds(250), std::chrono::seconds(15));
+  const BootTime now = runtime().now();
+  BootTime look_at = now + runtime().jitter(heartbeat);
+  const Busy& busy = standing.in_the_way.busy;
+  if (busy.expires_in && busy.rank < kVanguard) {
+    const auto turn = static_cast<Duration::rep>(busy.rank) + 1;
+    look_at = std::min(look_at, now + *busy.expires_in + turn * kStagger);
+  }
+  return look_at;
+}
+
+Task<Result<Grant>> TableEngine::wait_in_line(const Claim& claim, const Wait& wait) {
+  // Who stands in the line outlasts a server that is being restarted.
+  constexpr Duration kPatience = std::chrono::seconds(30);
+  constexpr Duration kPause = std::chrono::milliseconds(100);
+  Waiter self(*this, claim.id);
+  bool turn = true;      // a look would not be enough
+  bool in_line = false;  // it stood there once
+  BootTime last_answer = runtime().now();
+  // When the last turn was asked for after which we waited, and the last token that had been given
+  // then. The row was ours alone at that moment, so what we are given came later, and its token is
+  // higher. (A look proves neither: a grant may be under way, with its time already read.)
+  BootTime waited_at{};
+  Token given_before;
+  Busy busy;
+  for (;;) {
+    Result<Taken> taken = co_await stand(claim, in_line, turn, wait);
+    const BootTime now = runtime().now();
+    BootTime look_at = now + runtime().jitter(kPause);
+    if (taken) {
+      if (taken->given) co_return Grant{taken->given->token, taken->sent_at, taken->given->ttl};
+      if (taken->in_turn) {
+        waited_at = taken->sent_at;
+        given_before = taken->standing.last_token;
+      }
+      if (!in_line) server_->now_waiting();
+      in_line = true;
+      turn = false;
+      last_answer = now;
+      look_at = next_look(claim, taken->standing);
+      busy = std::move(taken->standing.in_the_way.busy);
+    } else {
+      const bool passing = taken.code() == Code::unreachable || taken.code() == Code::unknown;
+      if (wait.stop.stop_requested()) co_return co_await leave(claim, cancelled());
+      if (!in_line || !passing || now - last_answer > kPatience || wait.deadline.passed(now)) {
+        co_return co_await leave(claim, taken.failure());
+      }
+    }
+    const Woken woken = co_await self.told.wait(wait.deadline.sooner(look_at), wait.stop);
+    self.told.reset();
+    turn = std::exchange(self.must_ask, false);
+    if (self.given) {
+      const Given given = *std::exchange(self.given, std::nullopt);
+      if (given.token <= given_before) continue;  // The news is older than our place.
+      const Grant grant{given.token, waited_at, given.ttl};
+      // One that is half over may have been taken away meanwhile: ask, which also renews it.
+      if (runtime().now() < grant.counted_from + grant.ttl / 2) co_return grant;
+      turn = true;
+    } else if (woken == Woken::cancelled) {
+      co_return co_await leave(claim, cancelled());
+    } else if (wait.deadline.passed(runtime().now())) {
+      co_return co_await leave(claim, Failure::busy(std::move(busy)));
+    }
+  }
+}
+
+Task<Result<Grant>> TableEngine::leave(const Claim& claim, Failure why) {
+  // Whoever gave up waiting should not wait much longer; what is unknown is ended in the
+  // background. Also ends a hold that was granted this very moment.
+  constexpr Duration kLongest = std::chrono::seconds(1);
+  const Deadline deadline = Deadline::at(runtime().now() + kLongest);
+  const Result<bool> left = co_await table_.release(claim, deadline);
+  if (!left && left.code() == Code::misconfigured) co_return left.failure();
+  if (!left) {
+    co_return Failure(Code::unknown,
+                      why.message() + "; and the claim could not be taken back: " + left.message());
+  }
+  // It is known now: nothing is held.
+  if (why.code() == Code::unknown) co_return Failure(Code::unreachable, why.message());
+  co_return why;
+}
+
+void TableEngine::on_wake(const ClaimId& claim, const std::optional<Given>& given) {
+  const auto place = waiters_.find(claim);
+  if (place == waiters_.end()) return;  // It has left; its release ends the grant.
+  if (given) {
+    place->second->given = given;
+  } else {
+    place->second->must_ask = true;
+  }
+  place->second->told.set();
+}
+
+// ---- The rest ----------------------------------------------------------------------------------
+
+Task<std::vector<Result<Grant>>> TableEngine::renew(std::span<const Hold> holds,
+                                                    Deadline deadline) {
+  co_return co_await table_.renew(holds, request_deadline(deadline));
+}
+
+Task<Result<bool>> TableEngine::release(const Claim& claim, Deadline deadline) {
+  co_return co_await table_.release(claim, request_deadline(deadline));
+}
+
+Task<Result<void>> TableEngine::detach(const Hold& hold, Deadline deadline) {
+  // A row ends by release or by its ttl in any case: it only has to be there.
+  const std::vector<Result<Grant>> renewed =
+      co_await table_.renew(std::span(&hold, 1), request_deadline(deadline));
+  if (!renewed.front()) co_return renewed.front().failure();
+  co_return Result<void>();
+}
+
+Task<Result<std::vector<LockInfo>>> TableEngine::list(const std::string& prefix,
+                                                      Deadline deadline) {
+  co_return co_await table_.list(prefix, request_deadline(deadline));
+}
+
+Task<Result<LockInfo>> TableEngine::inspect(const Name& name, Deadline deadline) {
+  co_return co_await table_.inspect(name, request_deadline(deadline));
+}
+
+Task<Result<void>> TableEngine::evict(const Name& name, Token token, Deadline deadline) {
+  const Result<bool> evicted = co_await table_.evict(name, token, request_deadline(deadline));
+  if (!evicted) co_return evicted.failure();
+  if (*evicted) co_return Result<void>();
+  co_return Failure(Code::not_held, "'" + name.display() + "' is not held with token " +
+                                        token.str() + "; nothing was changed");
+}
+
+Task<void> TableEngine::close() {
+  table_.stop();
+  server_->close();
+  co_return;
+}
+
+}  // namespace holdfast::internal::table

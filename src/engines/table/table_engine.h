@@ -1,0 +1,70 @@
+// TableEngine: locks as rows at a database server. Who waits stands in the table as well, and is
+// woken by the server; see TableServer for how. Inside the loop only.
+#pragma once
+
+#include <memory>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "engines/table/server_table.h"
+#include "holdfast/engine.h"
+#include "holdfast/options.h"
+
+namespace holdfast::internal::table {
+
+class TableEngine final : public Engine {
+ public:
+  TableEngine(Runtime& runtime, std::unique_ptr<TableServer> server, Guarantees guarantees,
+              std::string prefix, Duration request_timeout);
+
+  const Guarantees& guarantees() const override { return guarantees_; }
+  Task<Result<Grant>> acquire(const Claim& claim, const Wait& wait) override;
+  Task<std::vector<Result<Grant>>> renew(std::span<const Hold> holds, Deadline deadline) override;
+  Task<Result<bool>> release(const Claim& claim, Deadline deadline) override;
+  Task<Result<void>> detach(const Hold& hold, Deadline deadline) override;
+  Task<Result<std::vector<LockInfo>>> list(const std::string& prefix, Deadline deadline) override;
+  Task<Result<LockInfo>> inspect(const Name& name, Deadline deadline) override;
+  Task<Result<void>> evict(const Name& name, Token token, Deadline deadline) override;
+  Task<void> close() override;
+
+ private:
+  // A claim of this client that stands in the queue.
+  struct Waiter {
+    Waiter(TableEngine& the_engine, const ClaimId& the_id)
+        : engine(the_engine), id(the_id), told(the_engine.runtime()) {
+      engine.waiters_.emplace(id, this);
+    }
+    ~Waiter() { engine.waiters_.erase(id); }
+
+    TableEngine& engine;
+    ClaimId id;
+    Event told;
+    std::optional<Given> given;
+    bool must_ask = false;  // it is not in the queue any more
+  };
+
+  Deadline request_deadline(Deadline limit) const {
+    return limit.sooner(runtime().now() + request_timeout_);
+  }
+  // A question that is asked shortly before the wait is over, or by one who does not wait at all,
+  // should still be answered.
+  Deadline answer_deadline(const Wait& wait) const {
+    constexpr Duration kGrace = std::chrono::milliseconds(250);
+    return request_deadline(wait.deadline.later(runtime().now() + kGrace));
+  }
+  Task<Result<Grant>> try_once(const Claim& claim, const Wait& wait);
+  Task<Result<Grant>> wait_in_line(const Claim& claim, const Wait& wait);
+  // Gets a claim into the queue, or tells how it stands there. With `turn`, a look is not enough.
+  Task<Result<Taken>> stand(const Claim& claim, bool in_line, bool turn, const Wait& wait);
+  BootTime next_look(const Claim& claim, const Standing& standing) const;
+  Task<Result<Grant>> leave(const Claim& claim, Failure why);
+  void on_wake(const ClaimId& claim, const std::optional<Given>& given);
+
+  std::unique_ptr<TableServer> server_;
+  Guarantees guarantees_;
+  Duration request_timeout_;
+  std::unordered_map<ClaimId, Waiter*> waiters_;
+  ServerTable table_;  // Last: its tasks end before what they use.
+};
+
+}  // namespace holdfast::internal::table

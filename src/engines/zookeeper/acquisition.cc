@@ -1,0 +1,385 @@
+#include "engines/zookeeper/acquisition.h"
+
+#include <algorithm>
+
+namespace holdfast::internal::zookeeper {
+
+namespace {
+
+Failure cancelled() { return Failure(Code::cancelled, "cancelled by the caller"); }
+
+bool passing(Code code) { return code == Code::unreachable || code == Code::unknown; }
+
+NodeData data_of(const ClaimState& state) {
+  NodeData data{.ttl = state.claim.ttl, .session = {}, .token = {}, .label = state.claim.label};
+  if (state.claim.outlives_process) data.session = state.session->key();
+  return data;
+}
+
+}  // namespace
+
+std::optional<Grant> grant_of(const ClaimState& state) {
+  const SessionProof& proof = state.session->proof();
+  const Duration ttl = std::min(state.claim.ttl, proof.timeout());
+  const std::optional<BootTime> from = proof.counted_from(ttl);
+  if (!from || state.expired()) return std::nullopt;
+  return Grant{state.token, *from, ttl};
+}
+
+Deadline Acquisition::answer_deadline() const {
+  constexpr Duration kGrace = std::chrono::milliseconds(250);
+  const BootTime now = runtime_.now();
+  return wait_.deadline.later(now + kGrace).sooner(now + request_timeout_);
+}
+
+// ---- The way -----------------------------------------------------------------------------------
+
+Task<Result<Grant>> Acquisition::run() {
+  if (wait_.stop.stop_requested()) co_return cancelled();
+  bool waited = false;
+  Next next = Next::enter;
+  for (;;) {
+    Result<Children> children = Children();
+    if (next == Next::enter) {
+      children = co_await enter();
+    } else {
+      children = co_await look();
+    }
+    if (!children) co_return co_await leave(children.failure());
+    if (state_.ended) co_return co_await leave(cancelled());
+    const Decision decision = decide(*children, state_.node);
+    state_.contended = state_.contended || children->size() > 1;
+    if (!decision.present) {
+      next = Next::enter;
+      continue;
+    }
+    if (decision.elder) {
+      const std::string elder = *decision.elder;
+      const Result<void> adopted = co_await adopt(elder);
+      if (!adopted) co_return co_await leave(adopted.failure());
+      next = Next::look;
+      continue;
+    }
+    if (decision.used_up) {
+      const Result<void> again = co_await start_numbers_again();
+      if (!again) co_return co_await leave(again.failure());
+      next = Next::enter;
+      continue;
+    }
+    if (decision.other_permits) {
+      co_return co_await leave(Failure(Code::invalid_argument,
+                                       "'" + claim().name.display() + "' is a semaphore of " +
+                                           std::to_string(*decision.other_permits) +
+                                           " permits, not of " + std::to_string(claim().permits) +
+                                           "; all its users must agree"));
+    }
+    next = Next::granted;
+    if (!decision.granted) {
+      if (!wait_.queue) co_return co_await leave_busy(decision);
+      waited = true;
+      const Result<Next> after = co_await wait_behind(decision);
+      if (!after && after.code() == Code::busy) co_return co_await leave_busy(decision);
+      if (!after) co_return co_await leave(after.failure());
+      next = *after;
+    }
+    if (next != Next::granted) continue;
+    Result<Grant> grant = co_await granted(waited);
+    if (grant) co_return grant;
+    if (grant.code() != Code::not_held) co_return co_await leave(grant.failure());
+    next = Next::enter;  // It ended before it began.
+  }
+}
+
+Task<Result<Grant>> Acquisition::granted(bool waited) {
+  if (wait_.stop.stop_requested()) co_return cancelled();
+  std::optional<Grant> grant = grant_of(state_);
+  // One that is half over is not worth much to one who does not renew it.
+  if (!grant || runtime_.now() > grant->counted_from + grant->ttl / 2) {
+    const Result<bool> there = co_await confirm();
+    if (!there) co_return there.failure();
+    grant = grant_of(state_);
+    if (!*there || !grant) co_return Failure(Code::not_held, "the session expired");
+  }
+  state_.held = true;
+  if (waited && claim().mode == Mode::permit) {
+    // Who watches us is among the first of those who wait now, and has to know.
+    NodeData data = data_of(state_);
+    data.held = true;
+    Requests requests;
+    requests.set_data(state_.node_path(), data.text(), -1);
+    spawn_([](std::shared_ptr<Session> session, Requests mark, Deadline deadline) -> Task<void> {
+      static_cast<void>(co_await session->ask(std::move(mark), deadline));
+    }(state_.session, std::move(requests), Deadline::at(runtime_.now() + claim().ttl)));
+  }
+  co_return *grant;
+}
+
+Task<Result<bool>> Acquisition::confirm() {
+  Requests requests;
+  {
+    Requests::Transaction transaction(requests);
+    transaction.check(state_.node_path(), -1);
+  }
+  const Deadline limit = answer_deadline();
+  const Result<Answers> answers = co_await session().ask(std::move(requests), limit, wait_.stop);
+  if (!answers) co_return answers.failure();
+  const Error error = answers->replies.front().error;
+  if (error != Error::none && error != Error::no_node) {
+    co_return nodes_.failure_of(error, "reading", state_.node_path());
+  }
+  co_return error == Error::none;
+}
+
+// ---- Entering ----------------------------------------------------------------------------------
+
+Task<Result<Acquisition::Children>> Acquisition::enter() {
+  state_.node.clear();
+  for (;;) {
+    const Deadline limit = answer_deadline();
+    const Result<void> opened = co_await session().open(limit, wait_.stop);
+    if (!opened) co_return opened.failure();
+    if (claim().outlives_process && session().timeout() < claim().ttl) {
+      co_return Failure(
+          Code::unsupported,
+          "these ZooKeeper servers keep a session without its client for at most " +
+              std::to_string(
+                  std::chrono::ceil<std::chrono::milliseconds>(session().timeout()).count()) +
+              " ms: ask for a ttl of at most that, or raise maxSessionTimeout");
+    }
+    std::string data = data_of(state_).text();
+    state_.incarnation = session().incarnation();
+    may_be_there_ = true;
+    Result<LockNodes::Entered> entered =
+        co_await nodes_.enter(session(), claim(), std::move(data), limit, wait_.stop);
+    if (entered) {
+      may_be_there_ = false;
+      state_.node = entered->node;
+      state_.token = entered->token;
+      state_.incarnation = entered->incarnation;
+      co_return std::move(entered->children);
+    }
+    if (entered.code() != Code::unknown) {
+      may_be_there_ = false;
+      co_return entered.failure();
+    }
+    const bool over = wait_.stop.stop_requested() || wait_.deadline.passed(runtime_.now());
+    if (over) co_return entered.failure();
+    Children children;
+    const Result<bool> found = co_await find_again(children);
+    if (!found) co_return found.failure();
+    if (*found) co_return children;
+  }
+}
+
+Task<Result<bool>> Acquisition::find_again(Children& children) {
+  const Deadline limit = answer_deadline();
+  const Result<void> opened = co_await session().open(limit, wait_.stop);
+  if (!opened) co_return Failure(Code::unknown, opened.message());
+  if (state_.expired()) {
+    may_be_there_ = false;  // With its session.
+    co_return false;
+  }
+  Result<Children> listed =
+      co_await nodes_.children_of(session(), state_.lock_path, true, limit, wait_.stop);
+  if (!listed) co_return Failure(Code::unknown, listed.message());
+  for (const std::string& child : *listed) {
+    const std::optional<ClaimNode> node = parse_claim_node(child);
+    if (!node || node->claim != claim().id) continue;
+    const Result<void> adopted = co_await adopt(child);
+    if (!adopted) co_return Failure(Code::unknown, adopted.message());
+    may_be_there_ = false;
+    children = *std::move(listed);
+    co_return true;
+  }
+  may_be_there_ = false;  // Nor will it come: it was sent before we asked.
+  co_return false;
+}
+
+Task<Result<void>> Acquisition::adopt(std::string elder) {
+  Requests requests;
+  const std::string path = state_.lock_path + '/' + elder;
+  requests.get_data(path, false);
+  if (!state_.node.empty()) requests.remove(state_.node_path());
+  const Deadline limit = answer_deadline();
+  const Result<Answers> answers = co_await session().ask(std::move(requests), limit, wait_.stop);
+  if (!answers) co_return answers.failure();
+  const Reply& read = answers->replies.front();
+  if (!read.ok()) co_return nodes_.failure_of(read.error, "reading", path);
+  const std::optional<NodeData> data = NodeData::parse(read.data);
+  state_.node = elder;
+  state_.token = Token(static_cast<std::uint64_t>(read.stat->czxid));
+  if (data && data->token) state_.token = *data->token;
+  state_.incarnation = session().incarnation();
+  co_return Result<void>();
+}
+
+Task<Result<void>> Acquisition::start_numbers_again() {
+  constexpr int kMostTries = 20;
+  if (!wait_.queue && ++restarts_ > kMostTries) {
+    co_return Failure(Code::misconfigured,
+                      "ZooKeeper: the child numbers of '" + state_.lock_path +
+                          "' have run out; delete that node when nobody uses the lock");
+  }
+  const Deadline limit = answer_deadline();
+  const std::string path = state_.node_path();
+  const Result<LockNodes::Removal> removed = co_await nodes_.remove(session(), path, false, limit);
+  if (!removed) co_return removed.failure();
+  state_.node.clear();
+  // Others may be in the queue still: then they are waited for by asking again.
+  const BootTime again = runtime_.now() + runtime_.jitter(std::chrono::milliseconds(20), 0.9);
+  static_cast<void>(co_await sleep_until(runtime_, again, wait_.stop));
+  if (wait_.stop.stop_requested()) co_return cancelled();
+  if (wait_.deadline.passed(runtime_.now())) {
+    co_return Failure::busy(Busy{.holder = "others, until the child numbers can start again"});
+  }
+  co_return Result<void>();
+}
+
+Task<Result<Acquisition::Children>> Acquisition::look() {
+  const BootTime begin = runtime_.now();
+  // Who stands in the line outlasts servers that are being restarted.
+  constexpr Duration kPatience = std::chrono::seconds(30);
+  for (;;) {
+    const Deadline limit = answer_deadline();
+    Result<Children> children =
+        co_await nodes_.children_of(session(), state_.lock_path, false, limit, wait_.stop);
+    if (children || !passing(children.code())) co_return children;
+    if (wait_.stop.stop_requested()) co_return cancelled();
+    const BootTime now = runtime_.now();
+    if (wait_.deadline.passed(now) || now - begin > kPatience) co_return children.failure();
+    const BootTime again = now + runtime_.jitter(std::chrono::milliseconds(20));
+    static_cast<void>(co_await sleep_until(runtime_, again, wait_.stop));
+  }
+}
+
+// ---- Waiting -----------------------------------------------------------------------------------
+
+Task<Result<bool>> Acquisition::set_watch(const Decision& decision) {
+  Requests requests;
+  if (decision.watch.empty()) {
+    requests.get_children(state_.lock_path, true);
+  } else {
+    requests.get_data(state_.lock_path + '/' + decision.watch, true);
+  }
+  const Deadline limit = answer_deadline();
+  const Result<Answers> answers = co_await session().ask(std::move(requests), limit, wait_.stop);
+  if (!answers && answers.code() != Code::unknown) co_return answers.failure();
+  if (!answers) co_return false;
+  const Reply& reply = answers->replies.front();
+  if (reply.error == Error::no_node) co_return false;
+  if (!reply.ok()) co_return nodes_.failure_of(reply.error, "reading", state_.lock_path);
+  if (decision.watch.empty()) {
+    // What it says may differ from what was decided on.
+    const Decision now = decide(reply.children, state_.node);
+    co_return now.present && !now.granted && now.watch.empty();
+  }
+  if (!decision.look_if_held) co_return true;
+  const std::optional<NodeData> data = NodeData::parse(reply.data);
+  co_return !data || !data->held;
+}
+
+Task<Result<Acquisition::Next>> Acquisition::wait_behind(const Decision& decision) {
+  using Kind = Session::Watch::Kind;
+  // Nobody tells of a server that stays away.
+  constexpr Duration kLook = std::chrono::seconds(1);
+  constexpr Duration kPatience = std::chrono::seconds(30);
+  const bool all = decision.watch.empty();
+  state_.told.reset();
+  const Session::Watch watch(session(), all ? Kind::children : Kind::data,
+                             all ? state_.lock_path : state_.lock_path + '/' + decision.watch,
+                             state_.told);
+  const Session::Vouched self(session(), state_.node_path(), state_.told);
+  const Result<bool> set = co_await set_watch(decision);
+  if (!set && !passing(set.code())) co_return set.failure();
+  if (wait_.stop.stop_requested()) co_return cancelled();
+  if (wait_.deadline.passed(runtime_.now())) co_return Failure::busy({});
+  if (!set || !*set) co_return Next::look;
+  BootTime last_attached = runtime_.now();
+  for (;;) {
+    if (state_.expired() || self.gone()) co_return Next::enter;
+    if (watch.fired()) {
+      const bool grants =
+          decision.end_grants || (decision.release_grants && watch.saw_data_change());
+      co_return grants ? Next::granted : Next::look;
+    }
+    const BootTime now = runtime_.now();
+    if (session().attached()) last_attached = now;
+    if (now - last_attached > kPatience) {
+      co_return Failure(Code::unreachable, "no ZooKeeper server has answered for a while");
+    }
+    const Deadline limit = wait_.deadline.sooner(now + runtime_.jitter(kLook));
+    const Woken woken = co_await state_.told.wait(limit, wait_.stop);
+    state_.told.reset();
+    if (state_.ended || woken == Woken::cancelled) co_return cancelled();
+    if (watch.fired()) continue;  // It came in the last moment.
+    if (wait_.deadline.passed(runtime_.now())) co_return Failure::busy({});
+  }
+}
+
+// ---- Leaving -----------------------------------------------------------------------------------
+
+Task<Result<void>> Acquisition::remove_all() {
+  // Whoever gave up waiting should not wait much longer; what is unknown is ended in the background.
+  constexpr Duration kLongest = std::chrono::seconds(1);
+  const Deadline limit = Deadline::at(runtime_.now() + kLongest);
+  if (state_.expired()) co_return Result<void>();
+  if (!state_.node.empty()) {
+    const std::string path = state_.node_path();
+    const Result<LockNodes::Removal> removed =
+        co_await nodes_.remove(session(), path, false, limit);
+    if (!removed && !state_.expired()) co_return removed.failure();
+    co_return Result<void>();
+  }
+  if (!may_be_there_) co_return Result<void>();
+  const Result<Children> children =
+      co_await nodes_.children_of(session(), state_.lock_path, true, limit);
+  if (!children && !state_.expired()) co_return children.failure();
+  for (std::size_t i = 0; children && i < children->size(); ++i) {
+    const std::optional<ClaimNode> node = parse_claim_node((*children)[i]);
+    if (!node || node->claim != claim().id) continue;
+    const std::string path = state_.lock_path + '/' + node->name;
+    const Result<LockNodes::Removal> removed =
+        co_await nodes_.remove(session(), path, false, limit);
+    if (!removed) co_return removed.failure();
+  }
+  co_return Result<void>();
+}
+
+Task<Result<Grant>> Acquisition::leave(Failure why) {
+  const Result<void> left = co_await remove_all();
+  if (!left && left.code() == Code::misconfigured) co_return left.failure();
+  if (!left) {
+    co_return Failure(Code::unknown,
+                      why.message() + "; and the claim could not be taken back: " + left.message());
+  }
+  if (wait_.stop.stop_requested()) co_return cancelled();
+  // It is known now: nothing is held.
+  if (why.code() == Code::unknown) co_return Failure(Code::unreachable, why.message());
+  co_return why;
+}
+
+Task<Result<Grant>> Acquisition::leave_busy(const Decision& decision) {
+  Busy busy{.rank = decision.rank};
+  Requests requests;
+  requests.get_data(state_.lock_path + '/' + decision.holder, false);
+  requests.remove(state_.node_path());
+  const Deadline limit =
+      Deadline::at(runtime_.now() + std::min<Duration>(request_timeout_, std::chrono::seconds(1)));
+  const Result<Answers> answers = co_await session().ask(std::move(requests), limit);
+  if (!answers) co_return co_await leave(Failure::busy(std::move(busy)));
+  const Reply& read = answers->replies.front();
+  if (read.ok()) {
+    const std::optional<NodeData> data = NodeData::parse(read.data);
+    busy.holder = data ? data->label : foreign_label(read.data);
+    busy.token =
+        data && data->token ? data->token->value() : static_cast<std::uint64_t>(read.stat->czxid);
+    if (data) busy.expires_in = data->ttl;
+  }
+  const Error removed = answers->replies.back().error;
+  if (removed == Error::none || removed == Error::no_node) {
+    co_return Failure::busy(std::move(busy));
+  }
+  co_return co_await leave(Failure::busy(std::move(busy)));
+}
+
+}  // namespace holdfast::internal::zookeeper

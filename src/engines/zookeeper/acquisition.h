@@ -1,0 +1,80 @@
+// Acquisition: one claim's way to its lock. It makes its node, reads the queue, and waits for the
+// one before it, over lost replies, other servers and expired sessions. Inside the loop only.
+//
+//   enter ──► decide ──granted──────────────► held
+//     ▲         │  ▲                           ▲
+//     │         ▼  └─look again──┐             │ its end is the grant (queue.h)
+//     │       watch ─────────► wait ───────────┘
+//     └──the node is gone: the session expired, or somebody deleted it
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "engines/zookeeper/claims.h"
+#include "engines/zookeeper/lock_nodes.h"
+#include "engines/zookeeper/queue.h"
+
+namespace holdfast::internal::zookeeper {
+
+// Until when a claim's hold can be believed, by what its session has proven. Nothing if nothing.
+std::optional<Grant> grant_of(const ClaimState& state);
+
+class Acquisition {
+ public:
+  using Spawn = std::function<void(Task<void>)>;
+
+  // All must outlive it. `spawn` runs what nobody has to wait for.
+  Acquisition(Runtime& runtime, LockNodes& nodes, ClaimState& state, const Wait& wait,
+              Duration request_timeout, Spawn spawn)
+      : runtime_(runtime),
+        nodes_(nodes),
+        state_(state),
+        wait_(wait),
+        request_timeout_(request_timeout),
+        spawn_(std::move(spawn)) {}
+
+  // Fails with unknown if something may be left behind.
+  Task<Result<Grant>> run();
+
+ private:
+  enum class Next { look, enter, granted };
+  using Children = std::vector<std::string>;
+
+  const Claim& claim() const { return state_.claim; }
+  Session& session() const { return *state_.session; }
+  // A question that is asked shortly before the wait is over, or by one who does not wait at all,
+  // should still be answered.
+  Deadline answer_deadline() const;
+
+  // Makes the node, or finds the one that was made without our hearing of it.
+  Task<Result<Children>> enter();
+  Task<Result<bool>> find_again(Children& children);
+  Task<Result<Children>> look();
+  // Goes over to the node of an earlier attempt.
+  Task<Result<void>> adopt(std::string elder);
+  // The lock's numbers have run out: leaves the queue, and comes again soon.
+  Task<Result<void>> start_numbers_again();
+  // Until something happened that this claim has to know. The failure is the end of it.
+  Task<Result<Next>> wait_behind(const Decision& decision);
+  Task<Result<bool>> set_watch(const Decision& decision);
+  Task<Result<Grant>> granted(bool waited);
+  // Proves that the session lives, by a look at the claim's own node. False if that is gone.
+  Task<Result<bool>> confirm();
+
+  // Ends what the claim has, and says why.
+  Task<Result<Grant>> leave(Failure why);
+  Task<Result<Grant>> leave_busy(const Decision& decision);
+  Task<Result<void>> remove_all();
+
+  Runtime& runtime_;
+  LockNodes& nodes_;
+  ClaimState& state_;
+  const Wait& wait_;
+  const Duration request_timeout_;
+  const Spawn spawn_;
+  int restarts_ = 0;
+  bool may_be_there_ = false;  // a node whose name we do not know
+};
+
+}  // namespace holdfast::internal::zookeeper

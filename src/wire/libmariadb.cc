@@ -1,0 +1,53 @@
+#include "wire/libmariadb.h"
+
+#include <dlfcn.h>
+
+#include <csignal>
+
+namespace holdfast::internal {
+
+namespace {
+
+constexpr const char* kLibrary = "libmariadb.so.3";
+
+struct Loaded {
+  LibMariadb functions;
+  std::string problem;
+};
+
+Loaded load_library() {
+  Loaded loaded;
+  void* library = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);  // Never unloaded.
+  if (!library) {
+    loaded.problem = dlerror();
+    return loaded;
+  }
+#define HOLDFAST_LOAD(name)                                                           \
+  loaded.functions.name = reinterpret_cast<decltype(&::name)>(dlsym(library, #name)); \
+  if (!loaded.functions.name) loaded.problem = std::string(kLibrary) + " has no " + #name;
+  HOLDFAST_MARIADB_FUNCTIONS(HOLDFAST_LOAD)
+#undef HOLDFAST_LOAD
+  if (!loaded.problem.empty()) return loaded;
+  // Once, before there are several threads in it. It makes the whole process ignore SIGPIPE, which
+  // is not ours to decide.
+  struct sigaction broken_pipe{};
+  sigaction(SIGPIPE, nullptr, &broken_pipe);
+  if (loaded.functions.mysql_server_init(0, nullptr, nullptr) != 0) {
+    loaded.problem = std::string(kLibrary) + " cannot be initialised";
+  }
+  sigaction(SIGPIPE, &broken_pipe, nullptr);
+  return loaded;
+}
+
+}  // namespace
+
+Result<const LibMariadb*> LibMariadb::load() {
+  static const Loaded loaded = load_library();
+  if (loaded.problem.empty()) return &loaded.functions;
+  return Failure(
+      Code::misconfigured,
+      "MySQL and MariaDB need MariaDB's client library (on Debian: apt-get install libmariadb3): " +
+          loaded.problem);
+}
+
+}  // namespace holdfast::internal

@@ -1,0 +1,108 @@
+// MariadbConnection: one connection to a MySQL or MariaDB server, through the non-blocking calls of
+// MariaDB's client library. Statements go in the text protocol, several in one write. Inside the
+// loop only.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "holdfast/result.h"
+#include "wire/child_sockets.h"
+#include "wire/duplicate_watch.h"
+#include "wire/endpoint.h"
+#include "wire/sql_connection.h"
+#include "wire/tls.h"
+
+struct st_mysql;
+struct st_mysql_res;
+
+namespace holdfast::internal {
+
+struct LibMariadb;
+
+struct MariadbSettings {
+  Endpoint endpoint;
+  std::string user;
+  std::string password;
+  std::string database;
+  std::optional<TlsSettings> tls;  // nothing: a plain connection
+  Duration connect_timeout{};
+};
+
+class MariadbConnection final : public SqlConnection {
+ public:
+  // misconfigured, unreachable: why there is none.
+  static Task<Result<std::unique_ptr<MariadbConnection>>> connect(Runtime& runtime,
+                                                                  const MariadbSettings& settings,
+                                                                  Deadline deadline);
+  ~MariadbConnection() override;
+  MariadbConnection(const MariadbConnection&) = delete;
+  MariadbConnection& operator=(const MariadbConnection&) = delete;
+
+  Task<SqlOutcome> run(std::vector<SqlStatement> statements, Deadline deadline,
+                       std::stop_token stop = {}) override;
+  bool connected() const override { return raw_ != nullptr && step_ != Step::connecting; }
+  Event& lost() override { return lost_; }
+  void close() override { end("closed"); }
+
+  // The server's number for this connection, as in its process list.
+  std::uint64_t session() const { return session_; }
+  // "10.11.6-MariaDB", "8.0.36".
+  const std::string& version() const { return version_; }
+  bool is_mariadb() const { return version_.find("MariaDB") != std::string::npos; }
+  // Of the socket; -1 if there is none any more.
+  int descriptor() const { return watch_ ? watch_->descriptor() : -1; }
+
+ private:
+  // What the library was asked for last.
+  enum class Step { idle, connecting, querying, storing, going_on };
+
+  MariadbConnection(Runtime& runtime, const LibMariadb& library);
+
+  Result<void> prepare(const MariadbSettings& settings);
+  Task<Result<void>> open(const MariadbSettings& settings, Deadline deadline);
+  void watch_socket();
+  // The socket is ready: goes on with what is under way. May end the connection.
+  void on_ready();
+  // What the library is waiting for; 0 if it has done what it was asked for.
+  int resume();
+  // From the end of a step through all that can be done at once.
+  void advance(int waiting);
+  int next_step();
+  int ask_for_rows();
+  void take_rows();
+  void finish();
+  void fail();
+  void look_if_lost();
+  void end(const std::string& why);
+
+  Runtime& runtime_;
+  const LibMariadb& library_;
+  st_mysql* raw_ = nullptr;
+  bool tls_ = false;
+  std::uint64_t session_ = 0;
+  std::string version_;
+  std::optional<ClosedInChild> in_child_;
+  std::unique_ptr<DuplicateWatch> watch_;
+  Event lost_;
+  std::string why_lost_;
+
+  Step step_ = Step::idle;
+  int waiting_ = 0;  // MYSQL_WAIT_…
+  Event done_;       // with step_ back at idle, or the connection lost
+  SqlOutcome outcome_;
+  std::string text_;  // what is being sent; the library does not copy it
+  // Where the library puts what it returns at the end of a step.
+  st_mysql* connected_ = nullptr;
+  st_mysql_res* rows_ = nullptr;
+  int failed_ = 0;
+};
+
+// The statements with their values in place, as one text.
+std::string mariadb_text(const std::vector<SqlStatement>& statements);
+
+// What an error of the server's or of the library's means to a user of the lock; `where` is named.
+Failure mariadb_failure(const SqlError& error, const std::string& where);
+
+}  // namespace holdfast::internal

@@ -1,0 +1,43 @@
+#include "wire/nghttp2.h"
+
+#include <dlfcn.h>
+
+namespace holdfast::internal {
+
+namespace {
+
+// The only version of its interface that there has ever been since 2015.
+constexpr const char* kLibrary = "libnghttp2.so.14";
+
+struct Loaded {
+  Nghttp2 functions;
+  std::string problem;
+};
+
+Loaded load_library() {
+  Loaded loaded;
+  // Never unloaded.
+  void* library = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
+  if (!library) {
+    loaded.problem = dlerror();
+    return loaded;
+  }
+#define HOLDFAST_LOAD(name)                                                           \
+  loaded.functions.name = reinterpret_cast<decltype(&::name)>(dlsym(library, #name)); \
+  if (!loaded.functions.name) loaded.problem = std::string(kLibrary) + " has no " + #name;
+  HOLDFAST_NGHTTP2_FUNCTIONS(HOLDFAST_LOAD)
+#undef HOLDFAST_LOAD
+  return loaded;
+}
+
+}  // namespace
+
+Result<const Nghttp2*> Nghttp2::load() {
+  static const Loaded loaded = load_library();
+  if (loaded.problem.empty()) return &loaded.functions;
+  return Failure(
+      Code::misconfigured,
+      "gRPC needs nghttp2 (on Debian: apt-get install libnghttp2-14): " + loaded.problem);
+}
+
+}  // namespace holdfast::internal

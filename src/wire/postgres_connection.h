@@ -1,0 +1,108 @@
+// PostgresConnection: one connection to a PostgreSQL server, through libpq on our loop. What is
+// sent together travels in one pipeline, so it takes one round trip; a statement is prepared when it
+// is first sent, in the same trip. Inside the loop only.
+//
+// Statements of one run() that open no transaction of their own are one: all or nothing, committed
+// before the answer comes. (READ COMMITTED: each of them sees what was committed before it began.)
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/fork_watch.h"
+#include "holdfast/result.h"
+#include "wire/endpoint.h"
+#include "wire/libpq.h"
+#include "wire/socket_watch.h"
+#include "wire/sql_connection.h"
+
+namespace holdfast::internal {
+
+struct PostgresLogin {
+  // unix_path is the directory of the socket, as libpq has it; the port is part of its name.
+  Endpoint endpoint;
+  std::string user;
+  std::string password;
+  std::string database;
+  std::string application = "holdfast";
+  // libpq's sslmode: disable, prefer, require, verify-ca, verify-full.
+  std::string tls = "prefer";
+  std::string ca_file;
+  std::string certificate_file;
+  std::string key_file;
+};
+
+class PostgresConnection final : public SqlConnection {
+ public:
+  // unreachable: nobody answered, or it takes no connections for now. misconfigured: it refused us
+  // (login, database, certificate), and will again.
+  static Task<Result<std::unique_ptr<PostgresConnection>>> connect(Runtime& runtime,
+                                                                   PostgresLogin login,
+                                                                   Deadline deadline,
+                                                                   std::stop_token stop = {});
+  ~PostgresConnection() override;
+
+  // What was NOTIFYed on a channel that this connection LISTENs to. It must not destroy the
+  // connection.
+  using OnNotification = std::function<void(std::string_view channel, std::string_view payload)>;
+  void hear_notifications(OnNotification listener) { on_notification_ = std::move(listener); }
+
+  Task<SqlOutcome> run(std::vector<SqlStatement> statements, Deadline deadline,
+                       std::stop_token stop = {}) override;
+  bool connected() const override { return session_ != nullptr; }
+  Event& lost() override { return lost_; }
+  void close() override;
+
+  // 150003 for 15.3.
+  int server_version() const { return server_version_; }
+  int backend_pid() const { return backend_pid_; }
+  // Why it is gone.
+  const std::string& why_lost() const { return why_lost_; }
+
+ private:
+  // What run() has sent and not got the answer of.
+  struct Exchange {
+    explicit Exchange(Runtime& runtime) : done(runtime) {}
+    Event done;
+    SqlOutcome outcome;
+    // Statements in the order in which they were sent; empty: an execution. Else the text that is
+    // being prepared.
+    std::vector<std::string> sent;
+    std::size_t next = 0;
+  };
+
+  PostgresConnection(Runtime& runtime, const LibPq& library, PGconn* session);
+
+  Task<Result<void>> establish(Deadline deadline, std::stop_token stop);
+  bool send(const std::vector<SqlStatement>& statements, Exchange& exchange);
+  bool send_one(const SqlStatement& statement, Exchange& exchange);
+  void flush();
+  void on_readable();
+  // Takes what has come; false if the exchange needs more.
+  bool take_results();
+  void take_result(PGresult* result);
+  void take_notifications();
+  static void on_notice(void* self, const PGresult* notice);
+  SqlRows rows_of(const PGresult* result) const;
+  SqlError error_of(const PGresult* result) const;
+  void end(std::string why);
+
+  Runtime& runtime_;
+  const LibPq& library_;
+  PGconn* session_;  // null once it is gone
+  std::unique_ptr<SocketWatch> watch_;
+  ForkWatch fork_;
+  Event lost_;
+  std::string why_lost_;
+  std::string last_words_;  // of the server, when it ends the session
+  int server_version_ = 0;
+  int backend_pid_ = 0;
+  Exchange* exchange_ = nullptr;
+  std::unordered_map<std::string, std::string> prepared_;  // by text
+  OnNotification on_notification_;
+};
+
+}  // namespace holdfast::internal

@@ -1,0 +1,86 @@
+// SqlConnection: one connection to a database server, as all of them are used here. One call at a
+// time. The SQL itself is the dialect's business, drivers only carry it. Inside the loop only.
+#pragma once
+
+#include <charconv>
+#include <cstdint>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "holdfast/runtime.h"
+
+namespace holdfast::internal {
+
+// A parameter: nothing, a number, or bytes (a text is its bytes).
+using SqlValue = std::variant<std::nullptr_t, std::int64_t, std::string>;
+
+struct SqlStatement {
+  // With the placeholders of the dialect ($1 for PostgreSQL, ? for MySQL). A driver may prepare it
+  // under this very text, so it should be one of few.
+  std::string text;
+  std::vector<SqlValue> values;
+};
+
+// What one statement returned. Cells are bytes, numbers in decimal.
+struct SqlRows {
+  std::vector<std::vector<std::optional<std::string>>> rows;
+  std::uint64_t affected = 0;  // rows that were inserted, updated or deleted
+
+  bool empty() const { return rows.empty(); }
+  const std::optional<std::string>& at(std::size_t row, std::size_t column) const {
+    return rows.at(row).at(column);
+  }
+  bool null(std::size_t row, std::size_t column) const { return !at(row, column); }
+  std::string bytes(std::size_t row, std::size_t column) const {
+    return at(row, column).value_or(std::string());
+  }
+  // 0 if it is null or no number.
+  std::int64_t number(std::size_t row, std::size_t column) const {
+    std::int64_t number = 0;
+    const std::optional<std::string>& cell = at(row, column);
+    if (cell) std::from_chars(cell->data(), cell->data() + cell->size(), number);
+    return number;
+  }
+};
+
+struct SqlError {
+  std::string state;  // SQLSTATE, five characters; empty if it is not the server that speaks
+  int number = 0;     // MySQL's own number of the error
+  std::string message;
+  bool lost = false;          // the connection is gone, and with it what its session held
+  bool may_have_run = false;  // it left, and no answer came
+  bool cancelled = false;     // by the caller's stop_token
+};
+
+struct SqlOutcome {
+  // One for each statement that was executed; all of them if there is no error.
+  std::vector<SqlRows> results;
+  std::optional<SqlError> error;
+  BootTime sent_at;  // read before the first byte left
+
+  bool ok() const { return !error.has_value(); }
+};
+
+class SqlConnection {
+ public:
+  virtual ~SqlConnection() = default;
+
+  // Sends all statements at once; the server executes them in order, up to the first error. They
+  // are one transaction only if they say so (BEGIN … COMMIT); after an error inside one, ROLLBACK
+  // is the caller's to send.
+  // A call that ends without its answer (deadline, stop) closes the connection: what the server
+  // sends later must not be taken for another's.
+  // REQUIRES: no other call is under way.
+  virtual Task<SqlOutcome> run(std::vector<SqlStatement> statements, Deadline deadline,
+                               std::stop_token stop = {}) = 0;
+
+  virtual bool connected() const = 0;
+  // Set when the connection is gone, whoever ended it; stays set.
+  virtual Event& lost() = 0;
+  virtual void close() = 0;
+};
+
+}  // namespace holdfast::internal

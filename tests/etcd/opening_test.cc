@@ -1,0 +1,139 @@
+// What is wrong with a URL, a login, a right or a server is said by the name of what is wrong.
+#include "certificates.h"
+#include "etcd_testing.h"
+#include "redis_server.h"
+
+namespace holdfast::etcd_tests {
+namespace {
+
+using test::Certificates;
+
+struct Wrong {
+  const char* url;
+  const char* said;
+};
+
+std::ostream& operator<<(std::ostream& out, const Wrong& wrong) { return out << wrong.url; }
+
+class EtcdUrl : public testing::TestWithParam<Wrong> {};
+
+TEST_P(EtcdUrl, WhatIsWrongIsNamed) {
+  const Result<Client> client = Client::open(GetParam().url);
+  EXPECT_THAT(told(client), HasSubstr("invalid_argument")) << GetParam().url;
+  EXPECT_THAT(told(client), HasSubstr(GetParam().said)) << GetParam().url;
+  EXPECT_THAT(told(client), Not(HasSubstr("secret")));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    , EtcdUrl,
+    testing::Values(Wrong{"etcd:127.0.0.1", "must be followed by //"},
+                    Wrong{"etcd://me@127.0.0.1", "USER:PASSWORD@"},
+                    Wrong{"etcd://:secret@127.0.0.1", "USER:PASSWORD@"},
+                    Wrong{"etcd://127.0.0.1:0", "the port is not a number"},
+                    Wrong{"etcd://127.0.0.1,,127.0.0.2", "the host is missing"},
+                    Wrong{"etcd://127.0.0.1/locks", "?prefix=/locks"},
+                    Wrong{"etcd://127.0.0.1?prefix=", "the option 'prefix' is empty"},
+                    Wrong{"etcd://127.0.0.1?nonsense=1", "unknown option 'nonsense'"},
+                    Wrong{"etcd://127.0.0.1?ca=/x", "write etcds"},
+                    Wrong{"etcds://127.0.0.1?verify=perhaps", "verify is yes or no"},
+                    Wrong{"etcd://127.0.0.1?command_timeout_ms=1s", "command_timeout_ms is"}),
+    [](const testing::TestParamInfo<Wrong>& wrong) { return std::to_string(wrong.index); });
+
+TEST(EtcdOpening, AClusterThatIsNotThereIsUnreachable) {
+  const std::string url = "etcd://127.0.0.1:" + std::to_string(test::free_port()) +
+                          ",127.0.0.1:" + std::to_string(test::free_port());
+  Client client = open(url);
+  const BootTime begin = BootClock::now();
+  EXPECT_EQ(outcome_of(client.mutex("x", kLong).try_acquire()), "unreachable");
+  EXPECT_EQ(outcome_of(client.mutex("x", kLong).acquire()), "unreachable") << "not waited for";
+  EXPECT_EQ(outcome_of(client.inspect("x")), "unreachable");
+  EXPECT_LT(since(begin), 10s);
+}
+
+TEST(EtcdOpening, OneMemberThatIsThereIsEnoughToBeginWith) {
+  EtcdServer server;
+  Client client = open(server.url_of({test::free_port(), test::free_port(), server.port()}));
+  EXPECT_EQ(told(client.mutex("x", kLong).try_acquire()), "granted");
+}
+
+TEST(EtcdOpening, AnotherKindOfServerIsNamed) {
+  const test::RedisServer redis;
+  Client client = open("etcd://127.0.0.1:" + std::to_string(redis.port()));
+  EXPECT_THAT(told(client.mutex("x", kLong).try_acquire()), HasSubstr("gRPC"));
+}
+
+TEST(EtcdLogin, AWrongPasswordIsNamedAndNotShown) {
+  EtcdServer server({.password = "rightone"});
+  Client good = open(server.url());
+  EXPECT_EQ(told(good.mutex("x", kLong).try_acquire()), "granted");
+  Client bad = open("etcd://root:wrongone@127.0.0.1:" + std::to_string(server.port()));
+  const Result<Lease> refused = bad.mutex("x", kLong).try_acquire();
+  EXPECT_THAT(told(refused), HasSubstr("misconfigured"));
+  EXPECT_THAT(told(refused), HasSubstr("refuses the user or the password"));
+  EXPECT_THAT(told(refused), Not(HasSubstr("wrongone")));
+  Client none = open("etcd://127.0.0.1:" + std::to_string(server.port()));
+  EXPECT_THAT(told(none.mutex("x", kLong).try_acquire()), HasSubstr("wants a login"));
+}
+
+TEST(EtcdLogin, AUserWithoutTheRightToTheKeysIsToldSo) {
+  EtcdServer server({.password = "pw"});
+  server.ctl({"role", "add", "app"});
+  server.ctl({"role", "grant-permission", "app", "--prefix=true", "readwrite", "app/"});
+  server.ctl({"user", "add", "me:mine"});
+  server.ctl({"user", "grant-role", "me", "app"});
+  const std::string place = "etcd://me:mine@127.0.0.1:" + std::to_string(server.port());
+  Client mine = open(place + "?prefix=app/");
+  {
+    Lease lease = mine.mutex("x", kLong).try_acquire().value();
+    EXPECT_EQ(told(lease.renew()), "granted");
+    EXPECT_EQ(told(mine.inspect("x")), "granted");
+    Client other = open(place + "?prefix=app/");
+    Pending waiting = in_thread([&] { return other.mutex("x", kLong).try_acquire_for(20s); });
+    ASSERT_TRUE(eventually([&] { return waiters(mine, "x") == 1; }));
+    EXPECT_EQ(told(lease.release()), "granted");
+    EXPECT_EQ(told(waiting.get()), "granted");
+  }
+  Client elsewhere = open(place + "?prefix=other/");
+  const Result<Lease> refused = elsewhere.mutex("x", kLong).try_acquire();
+  EXPECT_THAT(told(refused), HasSubstr("misconfigured"));
+  EXPECT_THAT(told(refused), HasSubstr("the user 'me' has no right"));
+  EXPECT_THAT(told(elsewhere.mutex("x", kLong).acquire()), HasSubstr("no right"));
+}
+
+// A token ends when it was not used for a time, or when its member was restarted.
+TEST(EtcdLogin, AnExpiredLoginIsMadeAnew) {
+  EtcdServer server({.password = "pw", .arguments = {"--auth-token-ttl", "1"}});
+  Client client = open(server.url());
+  Client other = open(server.url());
+  Lease lease = client.mutex("x", kLong).try_acquire().value();
+  pause_for(2500ms);
+  EXPECT_EQ(told(client.mutex("y", kLong).try_acquire()), "granted");
+  EXPECT_EQ(outcome_of(other.mutex("x", kLong).try_acquire()), "busy");
+  Pending waiting = in_thread([&] { return other.mutex("x", kLong).try_acquire_for(20s); });
+  ASSERT_TRUE(eventually([&] { return waiters(client, "x") == 1; }));
+  pause_for(2500ms);
+  EXPECT_TRUE(lease.held());
+  EXPECT_EQ(told(lease.release()), "granted");
+  EXPECT_EQ(told(waiting.get()), "granted");
+}
+
+TEST(EtcdTls, CertificatesAreChecked) {
+  EtcdServer server({.tls = true, .client_certificates = true});
+  const Certificates& certificates = Certificates::shared();
+  const std::string place = "127.0.0.1:" + std::to_string(server.port());
+  Client good = open(server.url());
+  EXPECT_EQ(told(good.mutex("x", kLong).try_acquire()), "granted");
+
+  Client other_ca = open("etcds://" + place + "?ca=" + certificates.other_ca());
+  EXPECT_THAT(told(other_ca.mutex("x", kLong).try_acquire()), HasSubstr("not trusted"));
+  Client no_certificate = open("etcds://" + place + "?ca=" + certificates.ca());
+  EXPECT_THAT(outcome_of(no_certificate.mutex("x", kLong).try_acquire()),
+              AnyOf("misconfigured", "unreachable"));
+  Client plain = open("etcd://" + place);
+  EXPECT_THAT(told(plain.mutex("x", kLong).try_acquire()), HasSubstr("want TLS"));
+  EXPECT_THAT(told(Client::open("etcds://" + place + "?ca=/no/such/file")),
+              HasSubstr("misconfigured"));
+}
+
+}  // namespace
+}  // namespace holdfast::etcd_tests

@@ -1,0 +1,193 @@
+// The recipe `table`: rows at the server, and who is woken when.
+#include "mysql_testing.h"
+
+namespace holdfast::mysql_tests {
+namespace {
+
+std::string table_url(const MariadbServer& server, const std::string& options = "") {
+  return server.url("recipe=table" + (options.empty() ? "" : "&" + options));
+}
+
+std::size_t waiters(Client& client, const Name& name) {
+  const Result<LockInfo> info = client.inspect(name);
+  return info ? info->waiters.size() : 0;
+}
+
+// A ttl whose quarter, after which a waiter looks by itself, is longer than any of these tests waits.
+constexpr LockOptions kQuiet{.ttl = 600s};
+constexpr Duration kSooner = 12s;
+
+class MysqlTable : public MysqlTest {};
+
+TEST_F(MysqlTable, ARecipeIsNotNeededInTheUrl) {
+  Client client = open(server().url("prefix=plain:"));
+  EXPECT_EQ(told(client.mutex("x").try_acquire()), "granted");
+  EXPECT_EQ(server().value("SELECT token FROM holdfast.holdfast_lock WHERE name = 'plain:x'"), "1");
+}
+
+TEST_F(MysqlTable, WhoWaitsIsWokenAndDoesNotAskInVain) {
+  const std::string url = table_url(server(), "prefix=woken:");
+  Client holder = open(url);
+  Client waiting = open(url);
+  for (int round = 0; round < 5; ++round) {
+    Result<Lease> lease = holder.mutex("x", kQuiet).try_acquire();
+    ASSERT_EQ(told(lease), "granted");
+    Pending pending = in_thread([&] { return waiting.mutex("x", kQuiet).try_acquire_for(60s); });
+    ASSERT_TRUE(eventually([&] { return waiters(holder, "x") == 1; }));
+    pause_for(round * 50ms);
+    const BootTime released = BootClock::now();
+    ASSERT_EQ(told(lease->release()), "granted");
+    ASSERT_TRUE(arrives(pending));
+    Result<Lease> won = pending.get();
+    ASSERT_EQ(told(won), "granted");
+    EXPECT_LT(BootClock::now() - released, kSooner);
+    EXPECT_GT(won->token(), lease->token());
+    ASSERT_EQ(told(won->release()), "granted");
+  }
+}
+
+TEST_F(MysqlTable, ManyWhoWaitInOneClientAreWokenOneByOne) {
+  const std::string url = table_url(server(), "prefix=many:");
+  Client holder = open(url);
+  Client crowd = open(url);
+  Result<Lease> lease = holder.mutex("x", kQuiet).try_acquire();
+  ASSERT_EQ(told(lease), "granted");
+  std::atomic<int> inside = 0;
+  std::atomic<int> done = 0;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 20; ++i) {
+    threads.emplace_back([&] {
+      Result<Lease> mine = crowd.mutex("x", kQuiet).try_acquire_for(60s);
+      EXPECT_EQ(told(mine), "granted");
+      EXPECT_EQ(++inside, 1);
+      --inside;
+      ++done;
+    });
+  }
+  ASSERT_TRUE(eventually([&] { return waiters(holder, "x") == 20; }));
+  const BootTime released = BootClock::now();
+  ASSERT_EQ(told(lease->release()), "granted");
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(done, 20);
+  EXPECT_LT(BootClock::now() - released, kSooner);
+}
+
+TEST_F(MysqlTable, ManyWhoWaitCostNothingButTheirHeartbeat) {
+  const std::string url = table_url(server(), "prefix=idle:");
+  Client holder = open(url);
+  Client crowd = open(url);
+  Result<Lease> lease = holder.mutex("x", kQuiet).try_acquire();
+  ASSERT_EQ(told(lease), "granted");
+  std::stop_source stop;
+  std::vector<Pending> pending;
+  for (int i = 0; i < 50; ++i) {
+    pending.push_back(
+        in_thread([&] { return crowd.mutex("x", kQuiet).acquire(stop.get_token()); }));
+  }
+  ASSERT_TRUE(eventually([&] { return waiters(holder, "x") == 50; }));
+  const auto statements = [&] {
+    return std::stoll(
+        server().value("SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS"
+                       " WHERE VARIABLE_NAME = 'QUESTIONS'"));
+  };
+  pause_for(1s);
+  const long long before = statements();
+  pause_for(3s);
+  // A heartbeat every 15 s each is 10 in this time, two statements at most; and the test's own.
+  EXPECT_LT(statements() - before, 40);
+  stop.request_stop();
+  for (Pending& each : pending) {
+    ASSERT_TRUE(arrives(each));
+    EXPECT_EQ(outcome_of(each.get()), "cancelled");
+  }
+  EXPECT_EQ(waiters(holder, "x"), 0U);
+}
+
+TEST_F(MysqlTable, ADeadWaiterIsSkippedAtOnce) {
+  const std::string url = table_url(server(), "prefix=dead:");
+  Client holder = open(url);
+  Client living = open(url);
+  Result<Lease> lease = holder.mutex("x", kQuiet).try_acquire();
+  ASSERT_EQ(told(lease), "granted");
+  // Nobody listens as 12345.
+  for (int i = 0; i < 20; ++i) {
+    server().query(
+        "INSERT INTO holdfast.holdfast_waiter"
+        "(name, claim, mode, permits, ttl, process, outlives, since, label)"
+        " VALUES('dead:x', 'claim " +
+        std::to_string(i) + "', 0, 1, 30000000000, 12345, 0, 0, '')");
+  }
+  server().query("UPDATE holdfast.holdfast_lock SET waiting = 20 WHERE name = 'dead:x'");
+  Pending pending = in_thread([&] { return living.mutex("x", kQuiet).try_acquire_for(60s); });
+  ASSERT_TRUE(eventually([&] {
+    return server().value(
+               "SELECT COUNT(*) FROM holdfast.holdfast_waiter WHERE name = 'dead:x'"
+               " AND process <> 12345") == "1";
+  }));
+  const BootTime released = BootClock::now();
+  ASSERT_EQ(told(lease->release()), "granted");
+  ASSERT_TRUE(arrives(pending));
+  EXPECT_EQ(told(pending.get()), "granted");
+  EXPECT_LT(BootClock::now() - released, kSooner) << "each of the dead was waited for";
+}
+
+TEST_F(MysqlTable, ARestartKeepsHoldsQueuesAndTokens) {
+  MariadbServer own;
+  Client holder = open(table_url(own));
+  Client waiting = open(table_url(own));
+  Result<Lease> lease = holder.mutex("x", kLong).try_acquire();
+  ASSERT_EQ(told(lease), "granted");
+  Pending pending = in_thread([&] { return waiting.mutex("x", kLong).try_acquire_for(60s); });
+  ASSERT_TRUE(eventually([&] { return waiters(holder, "x") == 1; }));
+  own.restart();
+  ASSERT_TRUE(eventually([&] { return lease->renew().ok(); }));
+  EXPECT_TRUE(lease->held());
+  EXPECT_FALSE(contract::is_ready(pending));
+  ASSERT_TRUE(eventually([&] { return waiters(holder, "x") == 1; }));
+  ASSERT_EQ(told(lease->release()), "granted");
+  ASSERT_TRUE(arrives(pending));
+  Result<Lease> won = pending.get();
+  ASSERT_EQ(told(won), "granted");
+  EXPECT_GT(won->token(), lease->token());
+}
+
+TEST_F(MysqlTable, WhenTheClockIsSetAheadTokensStillGrow) {
+  MariadbServer own({.movable_clock = true});
+  Client one = open(table_url(own));
+  Client two = open(table_url(own));
+  Result<Lease> lease = one.mutex("x", kLong).try_acquire();
+  ASSERT_EQ(told(lease), "granted");
+  own.clock().jump(1h);
+  const Result<Lease> second = two.mutex("x", kLong).try_acquire();
+  ASSERT_EQ(told(second), "granted");
+  EXPECT_GT(second->token(), lease->token());
+  EXPECT_EQ(outcome_of(lease->renew()), "not_held");
+}
+
+TEST_F(MysqlTable, WhenTheClockIsSetBackNothingIsStrandedForMoreThanATtl) {
+  MariadbServer own({.movable_clock = true});
+  Client one = open(table_url(own));
+  Client two = open(table_url(own));
+  const LockOptions brief{.ttl = 1s};
+  ASSERT_TRUE(one.mutex("x", brief).acquire()->detach().ok());
+  own.clock().jump(-1h);
+  EXPECT_EQ(told(two.mutex("x", brief).try_acquire_for(20s)), "granted");
+}
+
+TEST_F(MysqlTable, WhoMayNotCreateTablesLearnsHowTheyAreMade) {
+  MariadbServer own;
+  own.query("CREATE USER app@'127.0.0.1' IDENTIFIED BY 'pw'");
+  own.query("GRANT SELECT, INSERT, UPDATE, DELETE ON holdfast.* TO app@'127.0.0.1'");
+  const std::string url =
+      "mysql://app:pw@127.0.0.1:" + std::to_string(own.port()) + "/holdfast?recipe=table";
+  std::string told_so = try_at(url);
+  EXPECT_THAT(told_so, StartsWith("misconfigured"));
+  EXPECT_THAT(told_so, HasSubstr("holdfast schema"));
+  told_so = try_at(table_url(own, "create_schema=no"));
+  EXPECT_THAT(told_so, HasSubstr("holdfast schema"));
+  ASSERT_EQ(try_at(table_url(own)), "granted");
+  EXPECT_EQ(try_at(url), "granted");
+}
+
+}  // namespace
+}  // namespace holdfast::mysql_tests

@@ -1,0 +1,196 @@
+// What stands in the tree, and what happens when somebody else has a hand in it.
+#include "zookeeper_testing.h"
+
+namespace holdfast::zookeeper_tests {
+namespace {
+
+class ZooKeeperNodes : public testing::Test {
+ protected:
+  Client open_one() const { return open(url_of(server_.port(), chroot_)); }
+  std::vector<std::string> claims(const std::string& lock) {
+    return raw_.children(chroot_ + '/' + lock);
+  }
+  std::string path_of(const std::string& lock, const std::string& child) const {
+    return chroot_ + '/' + lock + '/' + child;
+  }
+
+  ZooKeeperServer& server_ = shared_server();
+  const std::string chroot_ = fresh_chroot();
+  RawClient raw_{server_.port()};
+};
+
+TEST_F(ZooKeeperNodes, AChrootThatIsNotThereIsMade) {
+  Client client = open(url_of(server_.port(), chroot_ + "/deep/down"));
+  EXPECT_TRUE(client.inspect("x").value().holders.empty()) << "looking makes nothing";
+  EXPECT_TRUE(client.list().value().empty());
+  EXPECT_TRUE(raw_.children(chroot_).empty());
+  EXPECT_EQ(told(client.mutex("x").try_acquire()), "granted");
+  EXPECT_THAT(raw_.children(chroot_ + "/deep/down"), testing::ElementsAre("x"));
+}
+
+TEST_F(ZooKeeperNodes, ASimpleNameIsItsOwnPath) {
+  Client client = open_one();
+  const Lease lease = client.mutex("nightly job", kLong).acquire().value();
+  const std::vector<std::string> children = claims("nightly job");
+  ASSERT_EQ(children.size(), 1U);
+  EXPECT_THAT(children.front(), StartsWith("_c_"));
+  EXPECT_THAT(children.front(), HasSubstr("-lock-0000000000"));
+  const zk::Reply node = raw_.read(path_of("nightly job", children.front()));
+  EXPECT_EQ(static_cast<std::uint64_t>(node.stat->czxid), lease.token().value());
+  EXPECT_THAT(node.data, HasSubstr("ttl_ms=30000"));
+}
+
+TEST_F(ZooKeeperNodes, WritersAndReadersAreNamedAsCuratorNamesThem) {
+  Client client = open_one();
+  {
+    const Lease writer = client.shared_mutex("x").acquire().value();
+    EXPECT_THAT(claims("x"), testing::ElementsAre(HasSubstr("-__WRIT__")));
+  }
+  const Lease reader = client.shared_mutex("x").acquire_shared().value();
+  EXPECT_THAT(claims("x"), testing::ElementsAre(HasSubstr("-__READ__")));
+}
+
+TEST(ZooKeeperContainers, LocksThatNobodyUsesAreCleanedUpByTheServerAndComeBack) {
+  ZooKeeperServer server({.properties = {"znode.container.checkIntervalMs=200"}});
+  RawClient raw(server.port());
+  Client client = open(server.url());
+  Token last;
+  for (int i = 0; i < 3; ++i) {
+    Lease lease = client.mutex("x", kLong).acquire().value();
+    EXPECT_GT(lease.token(), last);
+    last = lease.token();
+    ASSERT_TRUE(lease.release());
+    EXPECT_TRUE(eventually([&] { return raw.children("/").size() == 1; })) << "only /zookeeper";
+  }
+}
+
+TEST_F(ZooKeeperNodes, ANameOfAMegabyteIsRefusedAndTheLongestWorks) {
+  Client client = open_one();
+  EXPECT_THROW(client.mutex(std::string(1 << 20, 'x')), LockError);
+  const std::string longest(Name::kMaxBytes, '\xff');  // three times as long in a path
+  const Lease lease = client.mutex(longest, kLong).acquire().value();
+  EXPECT_EQ(client.list().value().at(0).name.bytes(), longest);
+}
+
+TEST_F(ZooKeeperNodes, AParentDeletedUnderneathIsMadeAgainAndTokensGoOnGrowing) {
+  Client client = open_one();
+  Token last;
+  for (int i = 0; i < 4; ++i) {
+    const Lease lease = client.mutex("x", kLong).acquire().value();
+    EXPECT_GT(lease.token(), last) << "numbers start again with the parent; tokens must not";
+    last = lease.token();
+    raw_.remove_tree(i % 2 == 0 ? chroot_ + "/x" : chroot_);
+  }
+}
+
+TEST_F(ZooKeeperNodes, AWaiterWhoseNodeIsDeletedStandsInTheQueueAgain) {
+  Client one = open_one();
+  Client two = open_one();
+  Lease lease = one.mutex("x", kLong).acquire().value();
+  Mutex mutex = two.mutex("x", {.ttl = 1s});
+  Pending waiting = in_thread([&] { return mutex.acquire(); });
+  ASSERT_TRUE(queue_reaches(one, "x", 1));
+  std::string waiter;
+  for (const std::string& child : claims("x")) {
+    if (child.ends_with("0000000001")) waiter = child;
+  }
+  ASSERT_EQ(raw_.remove(path_of("x", waiter)), zk::Error::none);
+  EXPECT_TRUE(eventually([&] {
+    const std::vector<std::string> now = claims("x");
+    return now.size() == 2 && std::find(now.begin(), now.end(), waiter) == now.end();
+  })) << "nobody looks after those who wait";
+  ASSERT_TRUE(lease.release());
+  ASSERT_TRUE(arrives(waiting));
+  EXPECT_EQ(told(waiting.get()), "granted");
+}
+
+TEST_F(ZooKeeperNodes, AHolderWhoseNodeIsDeletedIsToldAtItsNextRenewal) {
+  Client client = open_one();
+  const Lease lease = client.mutex("x", {.ttl = 1s}).acquire().value();
+  ASSERT_EQ(raw_.remove(path_of("x", claims("x").at(0))), zk::Error::none);
+  EXPECT_TRUE(eventually([&] { return lease.lost().stop_requested(); }));
+  EXPECT_FALSE(lease.held());
+  expect_free_soon(client, "x");
+}
+
+// What is written into the node of a holder is taken for its release by the one who waits, so the
+// holder must take it for that as well.
+TEST_F(ZooKeeperNodes, WhoWritesIntoAHoldersNodeEndsItsHoldForEverybody) {
+  Client client = open_one();
+  const Lease lease = client.mutex("x", {.ttl = 1s}).acquire().value();
+  ASSERT_EQ(raw_.write(path_of("x", claims("x").at(0)), "mine!"), zk::Error::none);
+  EXPECT_TRUE(eventually([&] { return lease.lost().stop_requested(); }));
+  expect_free_soon(client, "x");
+}
+
+TEST_F(ZooKeeperNodes, ForeignClaimsAreWaitedForInTheirOrderAndShown) {
+  Client client = open_one();
+  ASSERT_TRUE(client.mutex("x").try_acquire());
+  const std::string kazoo = raw_.create(chroot_ + "/x/0123456789abcdef0123456789abcdef__lock__",
+                                        "host:77", zk::CreateMode::ephemeral_sequential);
+  const std::string curator =
+      raw_.create(chroot_ + "/x/_c_2a0e8f0a-4c1d-4f5e-9a51-5d1b8f2f6c11-lock-", "10.0.0.7",
+                  zk::CreateMode::ephemeral_sequential);
+  const LockInfo info = client.inspect("x").value();
+  ASSERT_EQ(info.holders.size(), 1U);
+  EXPECT_EQ(info.holders[0].label, "another program (host:77)");
+  ASSERT_EQ(info.waiters.size(), 1U);
+  EXPECT_EQ(info.waiters[0].label, "another program (10.0.0.7)");
+  const Result<Lease> busy = client.mutex("x").try_acquire();
+  ASSERT_EQ(outcome_of(busy), "busy");
+  EXPECT_EQ(busy.failure().busy()->holder, "another program (host:77)");
+  EXPECT_EQ(busy.failure().busy()->rank, 1U);
+  Mutex mutex = client.mutex("x");
+  Pending waiting = in_thread([&] { return mutex.acquire(); });
+  ASSERT_TRUE(queue_reaches(client, "x", 2));
+  ASSERT_EQ(raw_.write(curator, "busy"), zk::Error::none);
+  ASSERT_EQ(raw_.remove(curator), zk::Error::none);
+  pause_for(100ms);
+  EXPECT_FALSE(contract::is_ready(waiting)) << "the first still holds";
+  ASSERT_EQ(raw_.remove(kazoo), zk::Error::none);
+  ASSERT_TRUE(arrives(waiting));
+  EXPECT_EQ(told(waiting.get()), "granted");
+}
+
+TEST_F(ZooKeeperNodes, WhoLeavesTheQueueDoesNotLetTheNextOneIn) {
+  Client client = open_one();
+  Lease lease = client.mutex("x", kLong).acquire().value();
+  Mutex mutex = client.mutex("x", kLong);
+  std::stop_source stop;
+  Pending leaves = in_thread([&] { return mutex.acquire(stop.get_token()); });
+  ASSERT_TRUE(queue_reaches(client, "x", 1));
+  Pending stays = in_thread([&] { return mutex.acquire(); });
+  ASSERT_TRUE(queue_reaches(client, "x", 2));
+  stop.request_stop();
+  EXPECT_EQ(outcome_of(leaves.get()), "cancelled");
+  pause_for(100ms);
+  EXPECT_FALSE(contract::is_ready(stays));
+  ASSERT_TRUE(lease.release());
+  ASSERT_TRUE(arrives(stays));
+  EXPECT_EQ(told(stays.get()), "granted");
+}
+
+TEST_F(ZooKeeperNodes, PermitsAreHandedOnInWhateverOrderTheyComeBack) {
+  Client client = open_one();
+  Semaphore semaphore = client.semaphore("x", 2, kLong);
+  Lease a = semaphore.acquire().value();
+  Lease b = semaphore.acquire().value();
+  std::vector<Pending> line;
+  for (std::size_t i = 0; i < 4; ++i) {
+    line.push_back(in_thread([&] { return semaphore.acquire(); }));
+    ASSERT_TRUE(queue_reaches(client, "x", i + 1));
+  }
+  ASSERT_TRUE(b.release());  // the second first
+  ASSERT_TRUE(arrives(line[0]));
+  Lease c = line[0].get().value();
+  ASSERT_TRUE(c.release());  // the newest before the oldest
+  ASSERT_TRUE(arrives(line[1]));
+  Lease d = line[1].get().value();
+  ASSERT_TRUE(d.release());
+  ASSERT_TRUE(arrives(line[2]));
+  ASSERT_TRUE(a.release());
+  ASSERT_TRUE(arrives(line[3]));
+}
+
+}  // namespace
+}  // namespace holdfast::zookeeper_tests
