@@ -19,11 +19,11 @@ struct Profile {
   std::string about;
   Duration ttl = std::chrono::seconds(2);  // of locks that are to end soon
   std::set<Can> can;
-  bool quorum = false;             // of several servers that know nothing of each other
-  bool consensus = false;          // of servers that agree
-  bool wall_clock_ttl = false;     // a hold ends by the wall clock of a server
-  bool session_hold = false;       // a hold ends with the connection that carries it
-  bool dead_seen_at_once = false;  // of a holder that died, on this machine
+  bool quorum = false;               // of several servers that know nothing of each other
+  bool consensus = false;            // of servers that agree
+  bool wall_clock_ttl = false;       // a hold ends by the wall clock of a server
+  bool waits_for_the_clock = false;  // set back, that clock keeps a dead holder's lock
+  bool session_hold = false;         // a hold ends with the connection that carries it
   // Programs without which nothing can be started: a sentence that names the package, or nothing.
   std::function<std::optional<std::string>()> missing;
   std::function<std::unique_ptr<Site>(const SiteOptions&)> open;

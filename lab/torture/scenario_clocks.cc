@@ -17,21 +17,13 @@ void split_other(Stage& stage, Actor& b) {
   if (stage.profile().quorum) stage.cut_off(b, {1, 2});
 }
 
-// Quorums take time to trust servers that nobody has used before.
-void break_in(Stage& stage) {
-  if (!stage.profile().quorum) return;
-  Actor& first = stage.client("A");
-  stage.must_acquire(first, stage.short_ttl());
-  first.ask("release");
-}
-
 void ask_after_the_jump(Stage& stage, Actor& a, Actor& b) {
   // Whoever gets it gets it at once; a safe lock refuses B, which is no stall: A holds it.
   if (stage.acquire(b, Stage::kLongTtl, 1500ms)) stage.work(a, b);
 }
 
 void one_clock_ahead(Stage& stage) {
-  break_in(stage);
+  stage.break_in();
   Actor& a = stage.client("A");
   Actor& b = stage.client("B");
   split(stage, a);
@@ -51,7 +43,7 @@ void monotonic_clock_ahead(Stage& stage) {
 }
 
 void clocks_ahead(Stage& stage, const std::vector<int>& servers, bool cut) {
-  break_in(stage);
+  stage.break_in();
   Actor& a = stage.client("A");
   Actor& b = stage.client("B");
   stage.must_acquire(a, Stage::kLongTtl, Renewal::once);
@@ -123,7 +115,7 @@ void add_clocks(std::vector<Scenario>& list) {
                           .then = "B asks, and waits for longer than the ttl"},
                   .needs = {Can::move_wall},
                   .expected = [](const Profile& profile) -> std::optional<Expected> {
-                    return profile.wall_clock_ttl ? kStall : kSafe;
+                    return profile.waits_for_the_clock ? kStall : kSafe;
                   },
                   .play = clocks_back});
 }

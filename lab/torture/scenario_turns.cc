@@ -31,6 +31,7 @@ void take_turns(Stage& stage, int count) {
 }
 
 void two_down_one_slow(Stage& stage) {
+  stage.break_in();
   stage.client("A");
   stage.client("B");
   stage.client("C");

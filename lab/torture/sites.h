@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "lab/torture/site.h"
 
@@ -11,5 +12,10 @@ std::unique_ptr<Site> open_sqlite(const SiteOptions& options);
 std::unique_ptr<Site> open_redis(const SiteOptions& options);
 std::unique_ptr<Site> open_redlock(const SiteOptions& options);
 std::unique_ptr<Site> open_memcached(const SiteOptions& options);
+std::unique_ptr<Site> open_zookeeper(const SiteOptions& options);  // three that agree
+std::unique_ptr<Site> open_etcd(const SiteOptions& options);       // three that agree
+// With one of the recipes of these engines.
+std::unique_ptr<Site> open_postgres(const std::string& recipe);
+std::unique_ptr<Site> open_mysql(const std::string& recipe);
 
 }  // namespace holdfast::lab

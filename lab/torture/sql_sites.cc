@@ -76,8 +76,8 @@ class DatabaseSite : public Site {
 }  // namespace
 
 std::unique_ptr<Site> open_postgres(const std::string& recipe) {
-  return std::make_unique<DatabaseSite<test::PostgresServer>>(
-      "postgres://postgres@127.0.0.1:", "/postgres?recipe=" + recipe);
+  return std::make_unique<DatabaseSite<test::PostgresServer>>("postgres://postgres@127.0.0.1:",
+                                                              "/postgres?recipe=" + recipe);
 }
 
 std::unique_ptr<Site> open_mysql(const std::string& recipe) {

@@ -54,6 +54,10 @@ class Stage {
   // Throws Trouble if it is not granted: then the scenario has not come about.
   void must_acquire(Actor& client, Duration ttl, Renewal renewal = Renewal::renew);
 
+  // All servers of a quorum have been used by somebody: what is new about them is over, and one that
+  // comes back empty is not taken for a new one. Elsewhere nothing.
+  void break_in();
+
   // Each looks before each step whether it still holds the lock, unless it is blind.
   enum class Eyes { open, blind };
   void step(Actor& client, const std::string& sheet, Eyes eyes = Eyes::open);
