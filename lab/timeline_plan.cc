@@ -17,8 +17,10 @@ bool is_at_resource(EventKind kind) {
 
 // The answers of the three kinds of resource to one step stand above each other.
 bool same_column(const Event& a, const Event& b) {
-  return is_at_resource(a.kind) && is_at_resource(b.kind) && a.who == b.who &&
-         b.at - a.at < std::chrono::milliseconds(20);
+  if (!is_at_resource(a.kind) || !is_at_resource(b.kind) || a.who != b.who) return false;
+  const auto upper = ResourceId::parse(a.resource);
+  const auto lower = ResourceId::parse(b.resource);
+  return upper && lower && upper->fence < lower->fence;
 }
 
 double gap_for(Duration span) {
@@ -31,8 +33,15 @@ double gap_for(Duration span) {
 TimelinePlan::TimelinePlan(const History& history, const Finding& finding,
                            std::size_t most_events) {
   choose_sheet(history, finding);
+  std::map<std::string, EventKind> last;  // of each client
   for (const Event& event : history) {
-    if (is_drawn(event)) events_.push_back(event);
+    if (!is_drawn(event)) continue;
+    // Who has once said no says nothing new by saying it again.
+    const auto former = last.find(event.who);
+    const bool again = former != last.end() && former->second == EventKind::doubted;
+    if (event.kind == EventKind::doubted && again) continue;
+    last[event.who] = event.kind;
+    events_.push_back(event);
   }
   if (events_.size() > most_events) cut_to(most_events, finding);
   for (const Event& event : events_) {
@@ -65,6 +74,7 @@ void TimelinePlan::choose_sheet(const History& history, const Finding& finding) 
 
 bool TimelinePlan::is_drawn(const Event& event) const {
   if (event.kind == EventKind::renewed || event.kind == EventKind::believed) return false;
+  if (event.kind == EventKind::refused && event.text == "stalled") return false;  // said before
   if (event.resource.empty()) return true;
   const auto id = ResourceId::parse(event.resource);
   return id && id->sheet == sheet_ && !id->log;

@@ -36,8 +36,8 @@ _holdfast() {
     --ttl | --wait) COMPREPLY=($(compgen -W "500ms 10s 30s 2m 1h" -- "$cur")); return ;;
     --hold) COMPREPLY=($(compgen -W "1ms 10ms" -- "$cur")); return ;;
     --mode) COMPREPLY=($(compgen -W "exclusive shared permits" -- "$cur")); return ;;
-    --engine) COMPREPLY=($(compgen -W "sqlite redis redlock memcached" -- "$cur")); return ;;
-    --report | --svg | --history) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+    --engine) COMPREPLY=($(compgen -W "sqlite redis redlock memcached zookeeper etcd postgres postgres-advisory mysql mysql-named" -- "$cur")); return ;;
+    --report | --markdown | --svg | --history) COMPREPLY=($(compgen -f -- "$cur")); return ;;
     --scenario | --repeat | --seed | --duration) return ;;
     --permits | --token | --workers | --in-flight | --processes | --names | --seconds) return ;;
   esac
@@ -52,7 +52,7 @@ _holdfast() {
     acquire) options="--ttl --wait --no-wait --shared --permits" ;;
     break) options="--token" ;;
     bench) options="--workers --in-flight --processes --names --seconds --mode --permits --hold --ttl" ;;
-    torture) options="--all --scenario --engine --repeat --random --seed --duration --report --svg --history --list" ;;
+    torture) options="--all --scenario --engine --repeat --random --seed --duration --report --markdown --svg --history --list" ;;
   esac
   if [[ $cur == -* ]]; then
     COMPREPLY=($(compgen -W "$options $common" -- "$cur"))

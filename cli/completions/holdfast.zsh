@@ -75,10 +75,10 @@ _holdfast() {
         torture)
           _arguments $common '--all[every scenario on every engine]' \
             '*--scenario[only these scenarios]:N:' \
-            '*--engine[only these engines]:engine:(sqlite redis redlock memcached)' \
+            '*--engine[only these engines]:engine:(sqlite redis redlock memcached zookeeper etcd postgres postgres-advisory mysql mysql-named)' \
             '--repeat[runs of each experiment]:N:' '--random[random faults]' \
             '--seed[which random faults]:S:' '--duration[length of a random run]:duration:(20s 1m)' \
-            '--report[write a page]:file:_files' '--svg[write a picture]:file:_files' \
+            '--report[write a page]:file:_files' '--markdown[write the table]:file:_files' '--svg[write a picture]:file:_files' \
             '--history[write a history]:file:_files' '--list[list the scenarios]'
           ;;
       esac

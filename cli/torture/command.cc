@@ -55,6 +55,7 @@ struct TortureOptions {
   std::uint64_t seed = 1;
   std::string duration = "20s";
   std::string report;
+  std::string markdown;
   std::string svg;
   std::string history;
 };
@@ -234,6 +235,11 @@ Result<void> write_files(const TortureOptions& options, const Report& report) {
   if (!options.report.empty()) {
     if (Result<void> done = write_file(options.report, report_html(report)); !done) return done;
   }
+  if (!options.markdown.empty()) {
+    if (Result<void> done = write_file(options.markdown, report_markdown(report)); !done) {
+      return done;
+    }
+  }
   std::string title;
   const lab::KeptRun* run = most_telling(report, title);
   if (run == nullptr) return {};
@@ -307,6 +313,8 @@ void add_torture(CLI::App& app, Invocation& invocation) {
       ->type_name("DURATION")
       ->capture_default_str();
   command->add_option("--report", options->report, "Write a page with the verdicts and pictures")
+      ->type_name("FILE");
+  command->add_option("--markdown", options->markdown, "Write the table of verdicts")
       ->type_name("FILE");
   command->add_option("--svg", options->svg, "Write the picture of the most telling run")
       ->type_name("FILE");
