@@ -1,3 +1,6 @@
+#include <stdexcept>
+#include <utility>
+
 #include "lab/torture/sites.h"
 #include "mariadb_server.h"
 #include "postgres_server.h"
@@ -28,27 +31,21 @@ class DatabaseSiteServer : public SiteServer {
 template <class Server>
 class DatabaseSite : public Site {
  public:
+  // The port stands between `before` and `after` in the URL.
   DatabaseSite(std::string before, std::string after)
-      : DatabaseSite(std::make_unique<DatabaseSiteServer<Server>>(), std::move(before),
-                     std::move(after)) {}
-
-  void kill_sessions() override { end_sessions(server_.database()); }
-
- private:
-  DatabaseSite(std::unique_ptr<DatabaseSiteServer<Server>> server, std::string before,
-               std::string after)
-      : DatabaseSite(*server, list_of(std::move(server)), std::move(before), std::move(after)) {}
-  DatabaseSite(DatabaseSiteServer<Server>& server, std::vector<std::unique_ptr<SiteServer>> servers,
-               std::string before, std::string after)
-      : Site(std::move(servers),
+      : Site(one_server(),
              [before = std::move(before), after = std::move(after)](const std::vector<int>& ports) {
                return before + std::to_string(ports.front()) + after;
-             }),
-        server_(server) {}
+             }) {}
 
-  static std::vector<std::unique_ptr<SiteServer>> list_of(std::unique_ptr<SiteServer> server) {
+  void kill_sessions() override {
+    end_sessions(static_cast<DatabaseSiteServer<Server>&>(server(1)).database());
+  }
+
+ private:
+  static std::vector<std::unique_ptr<SiteServer>> one_server() {
     std::vector<std::unique_ptr<SiteServer>> list;
-    list.push_back(std::move(server));
+    list.push_back(std::make_unique<DatabaseSiteServer<Server>>());
     return list;
   }
 
@@ -69,8 +66,6 @@ class DatabaseSite : public Site {
       }
     }
   }
-
-  DatabaseSiteServer<Server>& server_;
 };
 
 }  // namespace
