@@ -23,9 +23,9 @@ int launch_torture(const Session& session, const std::vector<std::string>& argum
     if (errno != ENOENT) error = errno;
   }
   return session.fail("misconfigured",
-                      "cannot run holdfast-torture, which should be beside holdfast or in "
-                      "../libexec/holdfast: " +
-                          std::string(std::strerror(error)),
+                      "cannot run holdfast-torture (" + std::string(std::strerror(error)) +
+                          "); it should be beside holdfast or in ../libexec/holdfast: install the "
+                          "package holdfast-torture",
                       kMisconfigured);
 }
 
