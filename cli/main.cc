@@ -6,6 +6,7 @@
 #include "commands.h"
 #include "holdfast/version.h"
 #include "secrets.h"
+#include "torture/launch.h"
 
 namespace holdfast::cli {
 namespace {
@@ -39,6 +40,7 @@ void declare(CLI::App& app, Invocation& invocation) {
   add_schema(app, invocation);
   add_bench(app, invocation);
   add_sim(app, invocation);
+  app.add_subcommand("torture", "Inject faults into real servers, and judge");  // launch_torture()
   app.footer(kExamples);
   // --on and --json are understood after the command too.
   for (CLI::App* command : app.get_subcommands({})) command->fallthrough();
@@ -84,6 +86,7 @@ int run(std::vector<std::string> arguments) {
   invocation.session.json = std::ranges::count(arguments, "--json") > 0;
   const std::size_t command = find_command(arguments);
   const std::string word = command < arguments.size() ? arguments[command] : "";
+  if (word == "torture") return launch_torture(invocation.session, arguments);
   CLI::App app("A distributed lock: one holder at a time, across processes and machines.");
   declare(app, invocation);
   try {

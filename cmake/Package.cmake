@@ -68,8 +68,12 @@ if(HOLDFAST_BUILD_CLI)
     # Found beside the command, wherever both are installed.
     set_target_properties(holdfast_cli PROPERTIES
       INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
+    set_target_properties(holdfast_torture_cli PROPERTIES
+      INSTALL_RPATH "$ORIGIN/../../${CMAKE_INSTALL_LIBDIR}")
   endif()
   install(TARGETS holdfast_cli DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT command)
+  install(TARGETS holdfast_torture_cli
+    DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/holdfast COMPONENT laboratory)
 
   set(completions ${PROJECT_SOURCE_DIR}/cli/completions)
   if(EXISTS ${PROJECT_SOURCE_DIR}/docs/man/holdfast.1)
@@ -104,12 +108,13 @@ if(NOT PROJECT_IS_TOP_LEVEL)
 endif()
 
 set(runtime_package libholdfast${abi_version})
-set(doc_components command develop)
+set(doc_components command laboratory develop)
 if(HOLDFAST_IS_SHARED)
   list(APPEND doc_components runtime)
 endif()
 foreach(component IN LISTS doc_components)
   set(package_of_command holdfast)
+  set(package_of_laboratory holdfast-torture)
   set(package_of_runtime ${runtime_package})
   set(package_of_develop libholdfast-dev)
   install(FILES ${PROJECT_SOURCE_DIR}/NOTICE RENAME copyright
@@ -125,7 +130,7 @@ set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_COMPONENTS_ALL develop)
 if(HOLDFAST_BUILD_CLI)
-  list(APPEND CPACK_COMPONENTS_ALL command)
+  list(APPEND CPACK_COMPONENTS_ALL command laboratory)
 endif()
 if(HOLDFAST_IS_SHARED)
   list(APPEND CPACK_COMPONENTS_ALL runtime)
@@ -148,6 +153,15 @@ set(CPACK_COMPONENT_COMMAND_DESCRIPTION
 shows who holds and who waits. Each grant carries a fencing token, so that the
 protected resource can refuse a holder whose lock has ended.")
 
+# A package of its own: it is linked with client libraries that the command loads when needed.
+set(CPACK_DEBIAN_LABORATORY_PACKAGE_NAME holdfast-torture)
+set(CPACK_DEBIAN_LABORATORY_PACKAGE_SECTION utils)
+set(CPACK_DEBIAN_LABORATORY_PACKAGE_SUGGESTS
+  "redis-server, memcached, zookeeper, etcd-server, postgresql, mariadb-server")
+set(CPACK_COMPONENT_LABORATORY_DESCRIPTION
+  "The command `holdfast torture`: starts real servers, injects faults and judges
+what became of the locks.")
+
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME ${runtime_package})
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SECTION libs)
 set(CPACK_COMPONENT_RUNTIME_DESCRIPTION
@@ -164,11 +178,13 @@ set(needed "libsqlite3-0 (>= 3.35), libssl3, libnghttp2-14")
 set(own_version "(= ${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE})")
 if(HOLDFAST_IS_SHARED)
   set(CPACK_DEBIAN_COMMAND_PACKAGE_DEPENDS "${runtime_package} ${own_version}")
+  set(CPACK_DEBIAN_LABORATORY_PACKAGE_DEPENDS "${runtime_package} ${own_version}")
   set(CPACK_DEBIAN_RUNTIME_PACKAGE_DEPENDS ${needed})
   set(CPACK_DEBIAN_DEVELOP_PACKAGE_DEPENDS
     "${runtime_package} ${own_version}, libsqlite3-dev, libhiredis-dev")
 else()
   set(CPACK_DEBIAN_COMMAND_PACKAGE_DEPENDS ${needed})
+  set(CPACK_DEBIAN_LABORATORY_PACKAGE_DEPENDS ${needed})
   set(CPACK_DEBIAN_DEVELOP_PACKAGE_DEPENDS "libsqlite3-dev, libhiredis-dev, libssl3, libnghttp2-14")
 endif()
 # Loaded when a lock is first taken in MySQL or PostgreSQL; without them the message says so.

@@ -9,7 +9,7 @@ _holdfast() {
     words=("${COMP_WORDS[@]}") cword=$COMP_CWORD
   fi
 
-  local commands="run acquire renew release ls show break engines schema bench sim"
+  local commands="run acquire renew release ls show break engines schema bench sim torture"
   local common="--on --json --help"
   local i command="" after=0 on=()
   for ((i = 1; i < cword; i++)); do
@@ -36,6 +36,9 @@ _holdfast() {
     --ttl | --wait) COMPREPLY=($(compgen -W "500ms 10s 30s 2m 1h" -- "$cur")); return ;;
     --hold) COMPREPLY=($(compgen -W "1ms 10ms" -- "$cur")); return ;;
     --mode) COMPREPLY=($(compgen -W "exclusive shared permits" -- "$cur")); return ;;
+    --engine) COMPREPLY=($(compgen -W "sqlite redis redlock memcached zookeeper etcd postgres postgres-advisory mysql mysql-named" -- "$cur")); return ;;
+    --report | --markdown | --svg | --history) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+    --scenario | --repeat | --seed | --duration) return ;;
     --permits | --token | --workers | --in-flight | --processes | --names | --seconds) return ;;
     --minutes | --schedules | --seed | --threads | --replay) return ;;
   esac
@@ -51,6 +54,7 @@ _holdfast() {
     break) options="--token" ;;
     bench) options="--workers --in-flight --processes --names --seconds --mode --permits --hold --ttl" ;;
     sim) options="--minutes --schedules --seed --threads --replay --mutants --list --marks" ;;
+    torture) options="--all --scenario --engine --repeat --random --seed --duration --report --markdown --svg --history --list" ;;
   esac
   if [[ $cur == -* ]]; then
     COMPREPLY=($(compgen -W "$options $common" -- "$cur"))

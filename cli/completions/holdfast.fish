@@ -1,6 +1,6 @@
 # fish completion for holdfast(1)
 
-set -l commands run acquire renew release ls show break engines schema bench sim
+set -l commands run acquire renew release ls show break engines schema bench sim torture
 
 function __holdfast_names
     holdfast ls 2>/dev/null | awk 'NR > 1 { print $1 }' | sort -u
@@ -31,6 +31,7 @@ complete -c holdfast -n "not __fish_seen_subcommand_from $commands" -a engines -
 complete -c holdfast -n "not __fish_seen_subcommand_from $commands" -a schema -d 'Print the statements that make the tables of an engine'
 complete -c holdfast -n "not __fish_seen_subcommand_from $commands" -a bench -d 'Measure how fast locks are'
 complete -c holdfast -n "not __fish_seen_subcommand_from $commands" -a sim -d 'Explore schedules of a simulated world'
+complete -c holdfast -n "not __fish_seen_subcommand_from $commands" -a torture -d 'Inject faults into real servers, and judge'
 
 set -l claim '__fish_seen_subcommand_from run acquire; and not __holdfast_in_command'
 complete -c holdfast -n $claim -l ttl -x -a '10s 30s 2m 1h' -d 'How long the lock outlives a vanished holder'
@@ -60,3 +61,15 @@ complete -c holdfast -n '__fish_seen_subcommand_from sim' -l mutants -d 'Is each
 complete -c holdfast -n '__fish_seen_subcommand_from sim' -l list -d 'The workloads'
 complete -c holdfast -n '__fish_seen_subcommand_from sim' -l marks -d 'How often each thing happened'
 complete -c holdfast -n '__fish_seen_subcommand_from sim' -f -a 'lease redis redis-amnesia redis-replica memcached session sql redlock redlock-short'
+complete -c holdfast -n '__fish_seen_subcommand_from torture' -l all -d 'Every scenario on every engine'
+complete -c holdfast -n '__fish_seen_subcommand_from torture' -l scenario -x -d 'Only these scenarios'
+complete -c holdfast -n '__fish_seen_subcommand_from torture' -l engine -x -a 'sqlite redis redlock memcached zookeeper etcd postgres postgres-advisory mysql mysql-named' -d 'Only these engines'
+complete -c holdfast -n '__fish_seen_subcommand_from torture' -l repeat -x -d 'Runs of each experiment'
+complete -c holdfast -n '__fish_seen_subcommand_from torture' -l random -d 'Random faults instead of scenarios'
+complete -c holdfast -n '__fish_seen_subcommand_from torture' -l seed -x -d 'Which random faults'
+complete -c holdfast -n '__fish_seen_subcommand_from torture' -l duration -x -a '20s 1m' -d 'Length of a random run'
+complete -c holdfast -n '__fish_seen_subcommand_from torture' -l report -r -d 'Write a page with verdicts and pictures'
+complete -c holdfast -n '__fish_seen_subcommand_from torture' -l markdown -r -d 'Write the table of verdicts'
+complete -c holdfast -n '__fish_seen_subcommand_from torture' -l svg -r -d 'Write the picture of the most telling run'
+complete -c holdfast -n '__fish_seen_subcommand_from torture' -l history -r -d 'Write its history'
+complete -c holdfast -n '__fish_seen_subcommand_from torture' -l list -d 'List the scenarios'

@@ -41,6 +41,7 @@ _holdfast() {
         'schema:print the statements that make the tables of an engine'
         'bench:measure how fast locks are'
         'sim:explore schedules of a simulated world'
+        'torture:inject faults into real servers, and judge'
       )
       _describe -t commands 'command' commands
       ;;
@@ -81,6 +82,15 @@ _holdfast() {
             '(--replay)--mutants[is each known mistake caught]' '--list[the workloads]' \
             '--marks[how often each thing happened]' \
             '*:workload:(lease redis redis-amnesia redis-replica memcached session sql redlock redlock-short)'
+          ;;
+        torture)
+          _arguments $common '--all[every scenario on every engine]' \
+            '*--scenario[only these scenarios]:N:' \
+            '*--engine[only these engines]:engine:(sqlite redis redlock memcached zookeeper etcd postgres postgres-advisory mysql mysql-named)' \
+            '--repeat[runs of each experiment]:N:' '--random[random faults]' \
+            '--seed[which random faults]:S:' '--duration[length of a random run]:duration:(20s 1m)' \
+            '--report[write a page]:file:_files' '--markdown[write the table]:file:_files' '--svg[write a picture]:file:_files' \
+            '--history[write a history]:file:_files' '--list[list the scenarios]'
           ;;
       esac
       ;;

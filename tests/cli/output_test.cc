@@ -12,8 +12,8 @@ namespace {
 
 using OutputTest = CliTest;
 
-constexpr const char* kCommands[] = {"run",  "acquire", "renew",   "release", "ls",
-                                     "show", "break",   "engines", "schema",  "bench"};
+constexpr const char* kCommands[] = {"run",   "acquire", "renew",  "release", "ls",     "show",
+                                     "break", "engines", "schema", "bench",   "torture"};
 
 TEST_F(OutputTest, EveryCommandHasHelpWithExamples) {
   for (const char* command : kCommands) {

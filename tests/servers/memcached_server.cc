@@ -19,6 +19,11 @@ namespace holdfast::test {
 MemcachedServer::MemcachedServer(MemcachedOptions options) : options_(std::move(options)) {
   // Who may be anybody must be able to make its socket here.
   std::filesystem::permissions(directory_.path(), std::filesystem::perms::all);
+  if (options_.movable_clock) {
+    clock_ = std::make_unique<MovableClock>(directory_.path() / "clock");
+    // It is read by whoever memcached is then.
+    std::filesystem::permissions(directory_.path() / "clock", std::filesystem::perms(0644));
+  }
   for (int attempt = 1;; ++attempt) {
     port_ = options_.unix_socket ? 0 : free_port();
     try {
@@ -59,7 +64,9 @@ std::vector<std::string> MemcachedServer::command_line() const {
 }
 
 void MemcachedServer::start() {
-  process_ = std::make_unique<ServerProcess>(command_line(), directory_.path() / "log");
+  process_ =
+      std::make_unique<ServerProcess>(command_line(), directory_.path() / "log",
+                                      clock_ ? clock_->environment() : std::vector<std::string>());
   wait_for("memcached to answer", [this] {
     if (!process_->running()) return true;
     try {

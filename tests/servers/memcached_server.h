@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "movable_clock.h"
 #include "server_process.h"
 #include "temp_dir.h"
 
@@ -15,6 +16,7 @@ namespace holdfast::test {
 struct MemcachedOptions {
   bool unix_socket = false;            // instead of the port, as memcached has it
   std::vector<std::string> arguments;  // of memcached; they win over ours
+  bool movable_clock = false;          // see clock()
 };
 
 class MemcachedServer {
@@ -36,6 +38,9 @@ class MemcachedServer {
   void pause() { process_->pause(); }
   void resume() { process_->resume(); }
 
+  // Its clock, which a restart does not set right. REQUIRES: MemcachedOptions::movable_clock.
+  MovableClock& clock() { return *clock_; }
+
   // Sends `bytes` on a connection of its own and returns all that comes until `end` has come (or
   // for two seconds).
   std::string ask(const std::string& bytes, const std::string& end = "\r\n") const;
@@ -47,6 +52,7 @@ class MemcachedServer {
   const MemcachedOptions options_;
   TempDir directory_;
   int port_ = 0;
+  std::unique_ptr<MovableClock> clock_;
   std::unique_ptr<ServerProcess> process_;
 };
 

@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <system_error>
 
+#include "clock_shim_file.h"
+
 namespace holdfast::test {
 namespace {
 
@@ -30,7 +32,7 @@ MovableClock::MovableClock(std::filesystem::path file)
 MovableClock::~MovableClock() { munmap(offsets_, sizeof(ClockOffsets)); }
 
 std::vector<std::string> MovableClock::environment() const {
-  return {"LD_PRELOAD=" HOLDFAST_CLOCK_SHIM, kClockVariable + ("=" + file_.string()),
+  return {"LD_PRELOAD=" + clock_shim_file(), kClockVariable + ("=" + file_.string()),
           // A program built with the address sanitizer wants to be first in the preload list.
           "ASAN_OPTIONS=verify_asan_link_order=0"};
 }

@@ -1,0 +1,32 @@
+#include "torture/launch.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+namespace holdfast::cli {
+
+int launch_torture(const Session& session, const std::vector<std::string>& arguments) {
+  std::error_code ignored;
+  const std::filesystem::path here =
+      std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
+  std::vector<std::string> words{"holdfast"};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  int error = ENOENT;
+  for (const char* place : {"holdfast-torture", "../libexec/holdfast/holdfast-torture"}) {
+    execv((here / place).c_str(), pointers.data());
+    if (errno != ENOENT) error = errno;
+  }
+  return session.fail("misconfigured",
+                      "cannot run holdfast-torture (" + std::string(std::strerror(error)) +
+                          "); it should be beside holdfast or in ../libexec/holdfast: install the "
+                          "package holdfast-torture",
+                      kMisconfigured);
+}
+
+}  // namespace holdfast::cli

@@ -1,0 +1,195 @@
+#include "lab/checker.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+
+namespace holdfast::lab {
+namespace {
+
+using namespace std::chrono_literals;
+using enum EventKind;
+
+// Writes a history by hand: each event is one millisecond after the one before.
+class Story {
+ public:
+  Story& then(const std::string& who, EventKind kind, std::uint64_t token = 0) {
+    return add({.who = who, .kind = kind, .token = token});
+  }
+  Story& at(const std::string& who, EventKind kind, Fence fence, std::int64_t value,
+            bool log = false) {
+    return add(
+        {.who = who, .kind = kind, .resource = ResourceId{"s", fence, log}.text(), .value = value});
+  }
+  Story& wait(Duration span) {
+    now_ += span;
+    return *this;
+  }
+  Story& tell(const std::string& who, EventKind kind, const std::string& text) {
+    return add({.who = who, .kind = kind, .text = text});
+  }
+  Finding check() const { return lab::check(history_); }
+  const History& history() const { return history_; }
+
+ private:
+  Story& add(Event event) {
+    now_ += 1ms;
+    event.at = now_;
+    history_.push_back(std::move(event));
+    return *this;
+  }
+  BootTime now_{1s};
+  History history_;
+};
+
+TEST(CheckerTest, TurnsThatAreTakenProperlyAreNoViolation) {
+  Story story;
+  for (int i = 0; i < 4; ++i) {
+    const std::string who = i % 2 == 0 ? "A" : "B";
+    story.then(who, asked).then(who, granted, 10 + i).then(who, believed);
+    for (const Fence fence : kFences) {
+      story.at(who, read, fence, i).at(who, wrote, fence, i + 1);
+      story.at(who, read, fence, i, true).at(who, wrote, fence, i + 1, true);
+    }
+    story.then(who, releasing).then(who, released);
+  }
+  const Finding finding = story.then("server", heal).wait(5ms).then("C", probed).check();
+  Verdict safe;
+  safe.stranded = Answer::no;
+  EXPECT_EQ(finding.verdict, safe);
+  EXPECT_EQ(finding.grants, 4U);
+  EXPECT_EQ(finding.accepted, 24U);
+  EXPECT_EQ(finding.until_progress, 6ms);
+}
+
+TEST(CheckerTest, TwoWhoSayYesAtTheSameTimeOverlap) {
+  Story story;
+  story.then("A", granted, 1).then("B", granted, 2).then("B", believed).then("A", believed);
+  const Finding finding = story.check();
+  EXPECT_EQ(finding.verdict.overlap, Answer::yes);
+  ASSERT_EQ(finding.overlaps.size(), 1U);
+  EXPECT_EQ(finding.overlaps[0].first.who, "A");
+  EXPECT_EQ(finding.overlaps[0].length(), 1ms);
+}
+
+TEST(CheckerTest, AGrantThatNobodyActedOnOverlapsNothing) {
+  Story story;
+  story.then("A", granted, 1).then("B", granted, 2).then("A", believed).then("B", doubted);
+  EXPECT_EQ(story.check().verdict.overlap, Answer::no);
+}
+
+TEST(CheckerTest, WhoDoubtsOrReleasesOrDiesBelievesNoMore) {
+  for (const EventKind end : {doubted, releasing, died}) {
+    Story story;
+    story.then("A", granted, 1).then("A", believed).then("A", end);
+    story.then("B", granted, 2).then("B", believed);
+    story.then("A", believed);  // of a dead man: it must not count
+    EXPECT_EQ(story.check().verdict.overlap, Answer::no) << event_name(end);
+  }
+}
+
+TEST(CheckerTest, WhoWritesAfterAPauseHasBelievedAllTheWhile) {
+  Story story;
+  story.then("A", granted, 1).then("A", believed).then("A", paused);
+  story.then("B", granted, 2).then("B", believed);
+  story.then("A", resumed).at("A", barred, Fence::full, 1);
+  EXPECT_EQ(story.check().verdict.overlap, Answer::yes);
+}
+
+TEST(CheckerTest, ThreeAtOnceAreThreePairs) {
+  Story story;
+  for (const char* who : {"A", "B", "C"}) story.then(who, granted, who[0]);
+  for (const char* who : {"A", "B", "C"}) story.then(who, believed);
+  EXPECT_EQ(story.check().overlaps.size(), 3U);
+}
+
+// The harm of each kind of resource is told apart.
+TEST(CheckerTest, AnUpdateIsLostWhereTheResourceTookIt) {
+  for (const Fence fence : kFences) {
+    for (const bool log : {false, true}) {
+      Story story;
+      story.at("A", wrote, fence, 1, log).at("B", wrote, fence, 1, log);
+      const Finding finding = story.check();
+      const auto harm = [&](Fence asked_for) {
+        return fence == asked_for ? Answer::yes : Answer::no;
+      };
+      EXPECT_EQ(finding.verdict.harm_unfenced, harm(Fence::none));
+      EXPECT_EQ(finding.verdict.harm_write_fenced, harm(Fence::writes_only));
+      EXPECT_EQ(finding.verdict.harm_fenced, harm(Fence::full));
+      ASSERT_EQ(finding.lost_updates.size(), 1U);
+      EXPECT_EQ(finding.lost_updates[0].who, "B");
+    }
+  }
+}
+
+TEST(CheckerTest, AWriteThatWasRefusedLosesNothing) {
+  Story story;
+  story.at("B", wrote, Fence::full, 1).at("A", barred, Fence::full, 1);
+  EXPECT_EQ(story.check().verdict.harm_fenced, Answer::no);
+  EXPECT_EQ(story.check().barred, 1U);
+}
+
+TEST(CheckerTest, AWriteThatNobodyKnowsOfIsNeitherHarmNorSafety) {
+  Story story;
+  story.at("A", wrote, Fence::full, 1).at("B", unclear, Fence::full, 2);
+  EXPECT_EQ(story.check().verdict.harm_fenced, Answer::unknown);
+  EXPECT_EQ(story.check().verdict.harm_unfenced, Answer::no);
+  story.at("C", wrote, Fence::full, 1);
+  EXPECT_EQ(story.check().verdict.harm_fenced, Answer::yes);
+}
+
+TEST(CheckerTest, ATokenGivenTwiceIsTrouble) {
+  Story story;
+  story.then("A", granted, 5).then("A", releasing).then("B", asked).then("B", granted, 5);
+  EXPECT_EQ(story.check().verdict.token_order, Answer::yes);
+}
+
+TEST(CheckerTest, ATokenThatRegressesIsTrouble) {
+  Story story;
+  story.then("A", granted, 5).then("A", releasing).then("B", asked).then("B", granted, 4);
+  EXPECT_EQ(story.check().verdict.token_order, Answer::yes);
+}
+
+TEST(CheckerTest, OfGrantsThatRacedEitherMayHaveTheHigherToken) {
+  Story story;
+  story.then("A", asked).then("B", asked).then("A", granted, 5).then("B", granted, 4);
+  EXPECT_EQ(story.check().verdict.token_order, Answer::no);
+}
+
+TEST(CheckerTest, RecipesWithoutTokensHaveNoTokenTrouble) {
+  Story story;
+  story.then("A", granted).then("A", releasing).then("B", asked).then("B", granted);
+  EXPECT_EQ(story.check().verdict.token_order, Answer::no);
+}
+
+TEST(CheckerTest, WhoAskedLaterAndIsServedFirstHasOvertaken) {
+  Story story;
+  story.then("A", asked).wait(100ms).then("B", asked).then("B", granted, 1).then("A", granted, 2);
+  ASSERT_EQ(story.check().overtakings.size(), 1U);
+  EXPECT_EQ(story.check().overtakings[0].early, "A");
+  EXPECT_EQ(story.check().longest_wait, 103ms);
+}
+
+TEST(CheckerTest, AWaiterThatWasStoppedOrAskedAtTheSameMomentCountsForNoOvertaking) {
+  Story stopped;
+  stopped.then("A", asked).then("A", paused).wait(100ms);
+  stopped.then("B", asked).then("B", granted, 1).then("A", granted, 2);
+  EXPECT_TRUE(stopped.check().overtakings.empty());
+  Story raced;
+  raced.then("A", asked).then("B", asked).then("B", granted, 1).then("A", granted, 2);
+  EXPECT_TRUE(raced.check().overtakings.empty());
+}
+
+TEST(CheckerTest, ALockThatNobodyGetsAfterTheHealIsStranded) {
+  EXPECT_EQ(Story().then("server", heal).then("C", stranded).check().verdict.stranded, Answer::yes);
+  EXPECT_EQ(Story().then("server", heal).check().verdict.stranded, Answer::unknown);
+}
+
+TEST(CheckerTest, WhoIsKeptFromAFreeLockHasBeenStalled) {
+  EXPECT_EQ(Story().tell("B", refused, "stalled").check().verdict.stalled, Answer::yes);
+  EXPECT_EQ(Story().tell("B", refused, "busy").check().verdict.stalled, Answer::no);
+}
+
+}  // namespace
+}  // namespace holdfast::lab

@@ -1,0 +1,118 @@
+#include <filesystem>
+#include <utility>
+
+#include "lab/torture/sites.h"
+#include "redis_server.h"
+#include "waiting.h"
+
+namespace holdfast::lab {
+namespace {
+
+using test::Proxy;
+using test::ProxyMode;
+using test::RedisOptions;
+using test::RedisServer;
+
+RedisOptions to_redis(Keeping keeping) {
+  RedisOptions options{.durable = keeping == Keeping::everything, .movable_clock = true};
+  if (keeping == Keeping::every_second) {
+    options.arguments = {"--appendonly", "yes", "--appendfsync", "everysec"};
+  }
+  return options;
+}
+
+class RedisSiteServer : public SiteServer {
+ public:
+  explicit RedisSiteServer(const RedisOptions& options) : redis_(options) {}
+
+  int port() const override { return redis_.port(); }
+  void pause() override { redis_.pause(); }
+  void resume() override { redis_.resume(); }
+  void kill() override { redis_.kill(); }
+  void restart() override { redis_.restart(); }
+  test::MovableClock& clock() override { return redis_.clock(); }
+  bool alive() override { return redis_.running(); }
+
+  // SIGKILL alone loses nothing, whatever the policy: the page cache survives. A power cut takes
+  // what was not flushed: the end of the append-only file.
+  void remember() override { remembered_ = std::filesystem::file_size(log_file()); }
+  void forget() override { std::filesystem::resize_file(log_file(), remembered_); }
+
+  RedisServer& redis() { return redis_; }
+
+ private:
+  std::filesystem::path log_file() const {
+    for (const auto& entry :
+         std::filesystem::directory_iterator(redis_.directory() / "appendonlydir")) {
+      if (entry.path().string().ends_with(".incr.aof")) return entry.path();
+    }
+    return {};
+  }
+
+  RedisServer redis_;
+  std::uintmax_t remembered_ = 0;
+};
+
+std::string hosts(const std::vector<int>& ports) {
+  std::string text;
+  for (const int port : ports)
+    text += (text.empty() ? "" : ",") + ("127.0.0.1:" + std::to_string(port));
+  return text;
+}
+
+std::vector<std::unique_ptr<SiteServer>> servers(int count, Keeping keeping) {
+  std::vector<std::unique_ptr<SiteServer>> list;
+  for (int i = 0; i < count; ++i)
+    list.push_back(std::make_unique<RedisSiteServer>(to_redis(keeping)));
+  return list;
+}
+
+std::string redis_url(const std::vector<int>& ports) { return "redis://" + hosts(ports); }
+
+// A master with a replica that follows it through a proxy.
+class ReplicatedRedis : public Site {
+ public:
+  explicit ReplicatedRedis(Keeping keeping)
+      : Site(servers(1, keeping), redis_url),
+        replica_({.arguments = {"--repl-diskless-sync", "no"}, .movable_clock = true}),
+        link_(server(1).port()) {
+    replica_.command({"REPLICAOF", "127.0.0.1", std::to_string(link_.port())});
+    test::wait_for("the replica to be in step", [this] {
+      return replica_.command({"INFO", "replication"}).find("master_link_status:up") !=
+             std::string::npos;
+    });
+    // The master counts it only when it has acknowledged something.
+    auto& master = static_cast<RedisSiteServer&>(server(1)).redis();
+    test::wait_for("the replica to acknowledge", [&] {
+      master.command({"SET", "holdfast-torture-replicated", "1"});
+      return master.command({"WAIT", "1", "1000"}) == "1";
+    });
+  }
+
+  void cut_replication() override { link_.set_both(ProxyMode::drop); }
+  std::string fail_over() override {
+    replica_.command({"REPLICAOF", "NO", "ONE"});
+    return replica_.url();
+  }
+
+ private:
+  RedisServer replica_;
+  Proxy link_;
+};
+
+}  // namespace
+
+std::unique_ptr<Site> open_redis(const SiteOptions& options) {
+  if (options.replica) return std::make_unique<ReplicatedRedis>(options.keeping);
+  return std::make_unique<Site>(servers(1, options.keeping), redis_url);
+}
+
+std::unique_ptr<Site> open_redlock(const SiteOptions& options) {
+  // A node has a second to answer: on a machine that is busy with other things it may need more
+  // than the usual quarter.
+  return std::make_unique<Site>(servers(5, options.keeping), [](const std::vector<int>& ports) {
+    return "redlock://" + hosts(ports) + "?node_timeout_ms=1000";
+  });
+}
+
+}  // namespace holdfast::lab

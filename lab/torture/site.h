@@ -1,0 +1,95 @@
+// Site: the real servers of one engine, started for one run, and for each client a way of its own
+// (a proxy) to each of them, so that one client can reach a server that another cannot.
+//
+// Servers are numbered from 1, as people count. What a site cannot do is not asked of it: see
+// Profile::can.
+//
+// Thread safety: one thread at a time.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "movable_clock.h"
+#include "proxy.h"
+
+namespace holdfast::lab {
+
+// What must be done to servers or on the way to them.
+enum class Can {
+  cut_links,       // there is a network between client and server
+  pause_servers,   //
+  restart_empty,   // SIGKILL, and what it knew is gone
+  restart_full,    // SIGKILL, and what it answered is still there
+  lose_a_second,   // as a power cut would: what was written last is gone
+  move_wall,       // the wall clock of a server
+  move_monotonic,  // the clock that no administrator can set
+  fail_over,       // to a replica
+  kill_sessions,   // the server ends a client's connection
+};
+
+// How the servers of a site keep what they know.
+enum class Keeping { nothing, everything, every_second };
+
+struct SiteOptions {
+  Keeping keeping = Keeping::nothing;
+  bool replica = false;
+};
+
+// One server. What is not overridden cannot be done to it.
+class SiteServer {
+ public:
+  virtual ~SiteServer() = default;
+  virtual int port() const = 0;
+  virtual void pause();
+  virtual void resume();
+  virtual void kill();
+  virtual void restart();  // also after kill()
+  virtual test::MovableClock& clock();
+  // Forgets what was written since remember(). The server is down before and after.
+  virtual void remember();
+  virtual void forget();
+  virtual bool alive() = 0;
+};
+
+class Site {
+ public:
+  // Of a URL from the ports of all servers, or of the ways to them.
+  using UrlOf = std::function<std::string(const std::vector<int>& ports)>;
+
+  Site(std::vector<std::unique_ptr<SiteServer>> servers, UrlOf url_of, bool proxied = true);
+  virtual ~Site() = default;
+
+  int count() const { return static_cast<int>(servers_.size()); }
+  SiteServer& server(int number) { return *servers_.at(static_cast<std::size_t>(number - 1)); }
+
+  // What this client opens: through proxies of its own.
+  std::string url(const std::string& client);
+  // This client's way to a server. REQUIRES: url(client) was asked for.
+  test::Proxy& way(const std::string& client, int number);
+  void cut_off(const std::string& client, const std::vector<int>& numbers);  // refused at once
+  void reach(const std::string& client, const std::vector<int>& numbers);
+  void reach_all();  // every client, every server
+
+  // The replica becomes the master; its URL. REQUIRES: SiteOptions::replica, Can::fail_over.
+  virtual std::string fail_over();
+  virtual void cut_replication();
+  // The server ends every session of everybody. REQUIRES: Can::kill_sessions.
+  virtual void kill_sessions();
+
+  // A server that ended without having been killed, or empty.
+  std::string who_died();
+  std::vector<int> all() const;  // the numbers of all servers
+
+ private:
+  std::vector<std::unique_ptr<SiteServer>> servers_;
+  UrlOf url_of_;
+  bool proxied_;
+  std::map<std::string, std::vector<std::unique_ptr<test::Proxy>>> ways_;
+};
+
+}  // namespace holdfast::lab

@@ -1,0 +1,43 @@
+#include "lab/torture/sites.h"
+#include "zookeeper_server.h"
+
+namespace holdfast::lab {
+namespace {
+
+using test::ZooKeeperEnsemble;
+
+class ZooKeeperSiteServer : public SiteServer {
+ public:
+  ZooKeeperSiteServer(std::shared_ptr<ZooKeeperEnsemble> ensemble, std::size_t index)
+      : ensemble_(std::move(ensemble)), server_(ensemble_->at(index)) {}
+
+  int port() const override { return server_.port(); }
+  void pause() override { server_.pause(); }
+  void resume() override { server_.resume(); }
+  void kill() override { server_.kill(); }
+  void restart() override { server_.restart(); }
+  bool alive() override { return server_.running(); }
+
+ private:
+  std::shared_ptr<ZooKeeperEnsemble> ensemble_;
+  test::ZooKeeperServer& server_;
+};
+
+}  // namespace
+
+std::unique_ptr<Site> open_zookeeper(const SiteOptions&) {
+  auto ensemble = std::make_shared<ZooKeeperEnsemble>();
+  std::vector<std::unique_ptr<SiteServer>> servers;
+  for (std::size_t i = 0; i < ensemble->size(); ++i) {
+    servers.push_back(std::make_unique<ZooKeeperSiteServer>(ensemble, i));
+  }
+  return std::make_unique<Site>(std::move(servers), [](const std::vector<int>& ports) {
+    std::string hosts;
+    for (const int port : ports) {
+      hosts += (hosts.empty() ? "127.0.0.1:" : ",127.0.0.1:") + std::to_string(port);
+    }
+    return "zookeeper://" + hosts;
+  });
+}
+
+}  // namespace holdfast::lab

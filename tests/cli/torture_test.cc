@@ -1,0 +1,105 @@
+// holdfast torture: that experiments come out as they must, on real servers, and that nothing is
+// left of them. The long list is for `holdfast torture --all`.
+#include <signal.h>
+
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "cli_fixture.h"
+
+namespace holdfast::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+class TortureTest : public CliTest {
+ protected:
+  // The cell of one experiment.
+  nlohmann::json experiment(const std::string& scenario, const std::string& engine) {
+    const Output output =
+        run_bare({"--json", "torture", "--scenario", scenario, "--engine", engine});
+    const auto page = nlohmann::json::parse(output.out, nullptr, false);
+    EXPECT_FALSE(page.is_discarded()) << output.out << output.err;
+    EXPECT_EQ(output.status, 0) << output.out;
+    EXPECT_TRUE(page["as_expected"]) << page["scenarios"].dump(2).substr(0, 3000);
+    return page["scenarios"][0]["engines"][engine];
+  }
+};
+
+TEST_F(TortureTest, AHolderThatPausesHarmsWhatHasNoFence) {
+  for (const char* engine : {"sqlite", "redis"}) {
+    const auto cell = experiment("1", engine);
+    EXPECT_EQ(cell["measured"], "V, f S") << engine;
+    EXPECT_EQ(cell["questions"]["harm_write_fenced"]["yes"], 1) << "a write-only fence is no fence";
+    EXPECT_EQ(cell["questions"]["harm_fenced"]["yes"], 0);
+    EXPECT_GT(cell["kept"]["history"].size(), 20U);
+  }
+}
+
+TEST_F(TortureTest, ARestartWithoutDataIsCaughtAndOneWithDataIsSafe) {
+  EXPECT_EQ(experiment("8", "redis")["measured"], "V, f S");
+  EXPECT_EQ(experiment("9", "redis")["measured"], "S");
+}
+
+TEST_F(TortureTest, ANaiveRecipeIsCaught) {
+  EXPECT_EQ(experiment("20", "redis")["measured"], "stranded");
+}
+
+TEST_F(TortureTest, OnAServerOfTheUsersOnlyClientsSuffer) {
+  const std::string page = path("page.html");
+  const Output output = run({"torture", "--scenario", "1", "--scenario", "4", "--report", page,
+                             "--svg", path("run.svg"), "--history", path("history")});
+  EXPECT_EQ(output.status, 0) << output.out << output.err;
+  EXPECT_NE(output.out.find("V, f S"), std::string::npos) << output.out;
+  EXPECT_NE(read_all(page).find("</html>"), std::string::npos);
+  EXPECT_NE(read_all(path("run.svg")).find("</svg>"), std::string::npos);
+  EXPECT_NE(read_all(path("history")).find("\"granted\""), std::string::npos);
+}
+
+TEST_F(TortureTest, CtrlCKeepsWhatWasMeasuredAndLeavesNothing) {
+  Process torture = start_plain({HOLDFAST_BINARY, "torture", "--json", "--scenario", "19",
+                                 "--engine", "sqlite", "--repeat", "1000"});
+  std::this_thread::sleep_for(std::chrono::seconds(6));
+  torture.kill(SIGINT);
+  const Output output = torture.wait();
+  EXPECT_EQ(output.status, 130) << output.err;
+  const auto page = nlohmann::json::parse(output.out, nullptr, false);
+  ASSERT_FALSE(page.is_discarded()) << output.out;
+  EXPECT_TRUE(page["partial"]);
+}
+
+TEST_F(TortureTest, AServerThatIsNotInstalledIsNamedWithItsPackage) {
+  ProcessOptions options;
+  options.environment["PATH"] = "/nowhere";
+  const Output output = run_bare({"torture", "--engine", "memcached", "--scenario", "1"}, options);
+  // Administrators' programs are looked for where they always are.
+  if (fs::exists("/usr/sbin/memcached") || fs::exists("/usr/local/sbin/memcached")) return;
+  EXPECT_EQ(output.status, 69);
+  EXPECT_NE(output.err.find("apt-get install memcached"), std::string::npos) << output.err;
+}
+
+TEST_F(TortureTest, BadInputIsRefusedWithAHint) {
+  const auto refused = [](Words words, const std::string& part) {
+    const Output output = run_bare(std::move(words));
+    EXPECT_EQ(output.status, 64) << output.out;
+    EXPECT_NE(output.err.find(part), std::string::npos) << output.err;
+  };
+  refused({"torture"}, "--all");
+  refused({"torture", "--scenario", "99"}, "--list");
+  refused({"torture", "--engine", "abacus"}, "redlock");
+  refused({"torture", "--all", "--repeat", "0"}, "--repeat");
+  refused({"torture", "--random", "--duration", "soon"}, "--duration");
+  refused({"torture", "--scenario", "5", "--engine", "sqlite"}, "no");
+}
+
+TEST_F(TortureTest, ListNamesEveryScenario) {
+  const Output output = run_bare({"torture", "--list"});
+  EXPECT_EQ(output.status, 0);
+  for (const char* part : {"redlock", "a waiter dies", "control"}) {
+    EXPECT_NE(output.out.find(part), std::string::npos) << output.out;
+  }
+}
+
+}  // namespace
+}  // namespace holdfast::test
