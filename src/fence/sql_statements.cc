@@ -31,7 +31,8 @@ std::vector<std::string> lock_in_transaction(Dialect dialect, const Name& name,
   const std::string bytes = literal(dialect, hex_of(whole));
   if (!mysql) {
     return {"SELECT pg_advisory_xact_lock(" + advisory_number(hash) + ")",
-            "INSERT INTO holdfast_token AS t (lock_key, name, token) VALUES (" + key + ", " + bytes +
+            "INSERT INTO holdfast_token AS t (lock_key, name, token) VALUES (" + key + ", " +
+                bytes +
                 ", 1) ON CONFLICT (lock_key) DO UPDATE SET token = t.token + 1 RETURNING token"};
   }
   // The update of nothing locks the row, whether it was there or not.
@@ -40,7 +41,8 @@ std::vector<std::string> lock_in_transaction(Dialect dialect, const Name& name,
           "INSERT INTO holdfast_tokens "
           "(lock_key, name, token, lock_name, connection, claim, label, since, ttl_us) VALUES (" +
               key + ", " + bytes +
-              ", LAST_INSERT_ID(1), 'hf:transaction', CONNECTION_ID(), REPEAT(X'00', 16), 'a transaction', "
+              ", LAST_INSERT_ID(1), 'hf:transaction', CONNECTION_ID(), REPEAT(X'00', 16), 'a "
+              "transaction', "
               "NOW(6), 0) ON DUPLICATE KEY UPDATE token = LAST_INSERT_ID(token + 1), "
               "lock_name = VALUES(lock_name), connection = VALUES(connection), "
               "claim = VALUES(claim), label = VALUES(label), since = VALUES(since), ttl_us = 0",
@@ -65,22 +67,24 @@ std::vector<std::string> admit(Dialect dialect, const Name& resource, Token toke
 
 std::vector<std::string> tables(Dialect dialect) {
   if (dialect == Dialect::postgres) {
-    return {"CREATE TABLE IF NOT EXISTS holdfast_token("
-            " lock_key bytea PRIMARY KEY, name bytea NOT NULL, token bigint NOT NULL)"
-            " WITH (fillfactor = 50)",
-            "CREATE TABLE IF NOT EXISTS holdfast_fence("
-            " resource_key bytea PRIMARY KEY, resource bytea NOT NULL, token bigint NOT NULL)"
-            " WITH (fillfactor = 50)"};
+    return {
+        "CREATE TABLE IF NOT EXISTS holdfast_token("
+        " lock_key bytea PRIMARY KEY, name bytea NOT NULL, token bigint NOT NULL)"
+        " WITH (fillfactor = 50)",
+        "CREATE TABLE IF NOT EXISTS holdfast_fence("
+        " resource_key bytea PRIMARY KEY, resource bytea NOT NULL, token bigint NOT NULL)"
+        " WITH (fillfactor = 50)"};
   }
-  return {"CREATE TABLE IF NOT EXISTS holdfast_tokens (lock_key BINARY(32) NOT NULL PRIMARY KEY, "
-          "name BLOB NOT NULL, token BIGINT UNSIGNED NOT NULL, lock_name VARBINARY(64) NOT NULL, "
-          "connection BIGINT UNSIGNED NOT NULL, claim BINARY(16) NOT NULL, "
-          "label VARBINARY(255) NOT NULL, since DATETIME(6) NOT NULL, "
-          "ttl_us BIGINT UNSIGNED NOT NULL) ENGINE=InnoDB",
-          "CREATE TABLE IF NOT EXISTS holdfast_rows (lock_key BINARY(32) NOT NULL PRIMARY KEY, "
-          "name BLOB NOT NULL) ENGINE=InnoDB",
-          "CREATE TABLE IF NOT EXISTS holdfast_fence (resource_key BINARY(32) NOT NULL PRIMARY KEY, "
-          "resource BLOB NOT NULL, token BIGINT UNSIGNED NOT NULL) ENGINE=InnoDB"};
+  return {
+      "CREATE TABLE IF NOT EXISTS holdfast_tokens (lock_key BINARY(32) NOT NULL PRIMARY KEY, "
+      "name BLOB NOT NULL, token BIGINT UNSIGNED NOT NULL, lock_name VARBINARY(64) NOT NULL, "
+      "connection BIGINT UNSIGNED NOT NULL, claim BINARY(16) NOT NULL, "
+      "label VARBINARY(255) NOT NULL, since DATETIME(6) NOT NULL, "
+      "ttl_us BIGINT UNSIGNED NOT NULL) ENGINE=InnoDB",
+      "CREATE TABLE IF NOT EXISTS holdfast_rows (lock_key BINARY(32) NOT NULL PRIMARY KEY, "
+      "name BLOB NOT NULL) ENGINE=InnoDB",
+      "CREATE TABLE IF NOT EXISTS holdfast_fence (resource_key BINARY(32) NOT NULL PRIMARY KEY, "
+      "resource BLOB NOT NULL, token BIGINT UNSIGNED NOT NULL) ENGINE=InnoDB"};
 }
 
 }  // namespace holdfast::sql

@@ -17,8 +17,9 @@ class PostgresTransaction : public testing::Test {
  protected:
   PostgresTransaction() {
     server.query(joined(sql::tables(Dialect::postgres)));
-    server.query("CREATE TABLE ledger (id INT PRIMARY KEY, total INT NOT NULL);"
-                 "INSERT INTO ledger VALUES (1, 0)");
+    server.query(
+        "CREATE TABLE ledger (id INT PRIMARY KEY, total INT NOT NULL);"
+        "INSERT INTO ledger VALUES (1, 0)");
   }
   test::PostgresServer server;
 };

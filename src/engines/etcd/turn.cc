@@ -117,8 +117,7 @@ Result<Standing> Turn::standing_in(const Result<Answer>& answer, Asked asked) {
   if (!done || done->parts.empty()) return common_.makes_no_sense();
   if (asked == Asked::put && done->succeeded) {  // What was put needs not be read.
     const Revision now = done->header.revision;
-    done->parts.front().range.pairs = {
-        KeyValue{key_, note(false), now, now, (*session_)->lease}};
+    done->parts.front().range.pairs = {KeyValue{key_, note(false), now, now, (*session_)->lease}};
   }
   Standing standing = standing_of(keys_, claim_, *done, 0);
   if (standing.state == State::absent && !unsure_) clean_ = true;
