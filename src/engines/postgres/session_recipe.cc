@@ -157,7 +157,10 @@ Failure SessionRecipe::failure_of(const SqlError& error) const {
 }
 
 Batch SessionRecipe::expire_after(Duration idle) const {
-  const std::string ms = std::to_string(std::chrono::ceil<std::chrono::milliseconds>(idle).count());
+  // The server counts to 24 days. Beyond that it ends no session by itself: rather a holder that
+  // froze keeps its lock than one that is well loses it before its ttl.
+  const auto count = std::chrono::ceil<std::chrono::milliseconds>(idle).count();
+  const std::string ms = std::to_string(count <= INT32_MAX ? count : 0);
   Batch batch(1);
   batch[0] = {
       "SELECT set_config('idle_session_timeout', $1::text, false),"
