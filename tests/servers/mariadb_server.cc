@@ -55,6 +55,8 @@ std::vector<std::string> MariadbServer::command_line() const {
                                  "--no-defaults",
                                  "--user=root",
                                  "--datadir=" + (directory_.path() / "data").string(),
+                                 // A server that starts deletes what others have in this folder.
+                                 "--tmpdir=" + directory_.path().string(),
                                  "--socket=" + unix_path(),
                                  "--pid-file=" + (directory_.path() / "pid").string(),
                                  "--port=" + std::to_string(port_),
