@@ -120,7 +120,7 @@ TEST(ReplyTest, ASuccessfulTransactionHasNoErrors) {
   EXPECT_THAT(reply->steps, ElementsAre(Error::none, Error::none));
 }
 
-TEST(EventTest, IsAboutANode) {
+TEST(WatchEventTest, IsAboutANode) {
   std::string record;
   JuteWriter writer(record);
   writer.int32(2);
