@@ -30,5 +30,6 @@ void add_break(CLI::App& app, Invocation& invocation);
 void add_engines(CLI::App& app, Invocation& invocation);
 void add_schema(CLI::App& app, Invocation& invocation);
 void add_bench(CLI::App& app, Invocation& invocation);
+void add_sim(CLI::App& app, Invocation& invocation);
 
 }  // namespace holdfast::cli

@@ -39,6 +39,7 @@ void declare(CLI::App& app, Invocation& invocation) {
   add_engines(app, invocation);
   add_schema(app, invocation);
   add_bench(app, invocation);
+  add_sim(app, invocation);
   app.add_subcommand("torture", "Inject faults into real servers, and judge");  // launch_torture()
   app.footer(kExamples);
   // --on and --json are understood after the command too.

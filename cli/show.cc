@@ -19,8 +19,9 @@ Shows the holders, the waiters in the order in which they will be served, and th
 ever granted for this name. A lock that nobody holds is free; that is no error.)";
 
 void print_text(const LockInfo& lock) {
-  std::printf("%s: %s, last token %s", lock.name.display().c_str(),
-              lock.holders.empty() ? "free" : "held", lock.last_token.str().c_str());
+  std::printf("%s: %s", lock.name.display().c_str(), lock.holders.empty() ? "free" : "held");
+  // Engines that take tokens from the server's own numbers need not remember a lock's last.
+  if (lock.last_token != Token()) std::printf(", last token %s", lock.last_token.str().c_str());
   if (lock.permits > 0) {
     std::printf(", %zu of %u permits taken", lock.holders.size(), lock.permits);
   }

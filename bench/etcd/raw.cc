@@ -53,7 +53,14 @@ Task<void> Raw::grant_lease() {
 
 Task<void> Raw::take(std::string key) {
   Txn txn;
+  const std::string lock = key.substr(0, key.find('/') + 1);
+  internal::etcd::Range owner;
+  owner.key = lock;
+  owner.end = lock.substr(0, lock.size() - 1) + static_cast<char>('/' + 1);
+  owner.limit = 1;
+  owner.order = internal::etcd::Range::Order::oldest_first;
   txn.if_created_at(key, 0).put(Txn::Branch::then, key, "raw", lease_);
+  txn.range(Txn::Branch::then, owner);
   std::string request = txn.encode();
   const std::string answer = co_await call("/etcdserverpb.KV/Txn", std::move(request));
   const auto outcome = internal::etcd::decode_txn(answer);
@@ -79,7 +86,7 @@ double Raw::flight(int count, double seconds) {
   int pairs = 0;
   RuntimeLoop loop{runtime_};
   Flight::run(loop, count, [&](int i) -> Task<void> {
-    const std::string key = "raw-flight/" + std::to_string(i);
+    const std::string key = "raw-" + std::to_string(i) + "/key";
     while (monotonic_ns() < end) {
       co_await take(key);
       co_await give(key);

@@ -1,5 +1,5 @@
-// Raw: what a program without any recipe would do: put a key in a transaction that first looks whether
-// it is there, and delete it. On the channel that the engine has too, so that what is compared is the
+// Raw: the requests of the usual recipe, bare: a transaction that puts a key if it is not there and
+// shows the oldest of the lock's, as Go's package sends it; and a delete. On the channel that the engine has too, so that what is compared is the
 // recipe, not HTTP/2.
 //
 // Thread safety: none.

@@ -9,7 +9,7 @@ _holdfast() {
     words=("${COMP_WORDS[@]}") cword=$COMP_CWORD
   fi
 
-  local commands="run acquire renew release ls show break engines schema bench torture"
+  local commands="run acquire renew release ls show break engines schema bench sim torture"
   local common="--on --json --help"
   local i command="" after=0 on=()
   for ((i = 1; i < cword; i++)); do
@@ -40,6 +40,7 @@ _holdfast() {
     --report | --markdown | --svg | --history) COMPREPLY=($(compgen -f -- "$cur")); return ;;
     --scenario | --repeat | --seed | --duration) return ;;
     --permits | --token | --workers | --in-flight | --processes | --names | --seconds) return ;;
+    --minutes | --schedules | --seed | --threads | --replay) return ;;
   esac
 
   if [[ -z $command ]]; then
@@ -52,6 +53,7 @@ _holdfast() {
     acquire) options="--ttl --wait --no-wait --shared --permits" ;;
     break) options="--token" ;;
     bench) options="--workers --in-flight --processes --names --seconds --mode --permits --hold --ttl" ;;
+    sim) options="--minutes --schedules --seed --threads --replay --mutants --list --marks" ;;
     torture) options="--all --scenario --engine --repeat --random --seed --duration --report --markdown --svg --history --list" ;;
   esac
   if [[ $cur == -* ]]; then
@@ -64,6 +66,11 @@ _holdfast() {
       local names
       names=$("${words[0]}" "${on[@]}" ls -- "$cur" 2>/dev/null | awk 'NR > 1 { print $1 }' | sort -u)
       COMPREPLY=($(compgen -W "$names" -- "$cur"))
+      ;;
+    sim)
+      local workloads
+      workloads=$("${words[0]}" sim --list 2>/dev/null | awk '/^$/ { exit } NR > 1 { print $1 }')
+      COMPREPLY=($(compgen -W "$workloads" -- "$cur"))
       ;;
   esac
 }

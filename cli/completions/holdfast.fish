@@ -1,6 +1,6 @@
 # fish completion for holdfast(1)
 
-set -l commands run acquire renew release ls show break engines schema bench torture
+set -l commands run acquire renew release ls show break engines schema bench sim torture
 
 function __holdfast_names
     holdfast ls 2>/dev/null | awk 'NR > 1 { print $1 }' | sort -u
@@ -30,6 +30,7 @@ complete -c holdfast -n "not __fish_seen_subcommand_from $commands" -a break -d 
 complete -c holdfast -n "not __fish_seen_subcommand_from $commands" -a engines -d 'List the engines and what they guarantee'
 complete -c holdfast -n "not __fish_seen_subcommand_from $commands" -a schema -d 'Print the statements that make the tables of an engine'
 complete -c holdfast -n "not __fish_seen_subcommand_from $commands" -a bench -d 'Measure how fast locks are'
+complete -c holdfast -n "not __fish_seen_subcommand_from $commands" -a sim -d 'Explore schedules of a simulated world'
 complete -c holdfast -n "not __fish_seen_subcommand_from $commands" -a torture -d 'Inject faults into real servers, and judge'
 
 set -l claim '__fish_seen_subcommand_from run acquire; and not __holdfast_in_command'
@@ -50,6 +51,17 @@ complete -c holdfast -n '__fish_seen_subcommand_from bench' -l mode -x -a 'exclu
 complete -c holdfast -n '__fish_seen_subcommand_from bench' -l permits -x -d 'Permits per name'
 complete -c holdfast -n '__fish_seen_subcommand_from bench' -l hold -x -a '1ms 10ms' -d 'How long to hold'
 complete -c holdfast -n '__fish_seen_subcommand_from bench' -l ttl -x -a '10s 30s' -d 'The ttl of the locks'
+
+complete -c holdfast -n '__fish_seen_subcommand_from sim' -l minutes -x -d 'How long, in all'
+complete -c holdfast -n '__fish_seen_subcommand_from sim' -l schedules -x -d 'Schedules of each workload'
+complete -c holdfast -n '__fish_seen_subcommand_from sim' -l seed -x -d 'The first schedule'
+complete -c holdfast -n '__fish_seen_subcommand_from sim' -l threads -x -d 'Threads'
+complete -c holdfast -n '__fish_seen_subcommand_from sim' -l replay -x -d 'Show one schedule'
+complete -c holdfast -n '__fish_seen_subcommand_from sim' -l mutants -d 'Is each known mistake caught'
+complete -c holdfast -n '__fish_seen_subcommand_from sim' -l list -d 'The workloads'
+complete -c holdfast -n '__fish_seen_subcommand_from sim' -l marks -d 'How often each thing happened'
+complete -c holdfast -n '__fish_seen_subcommand_from sim' -f -a 'lease redis redis-amnesia redis-replica memcached session sql redlock redlock-short'
+
 complete -c holdfast -n '__fish_seen_subcommand_from torture' -l all -d 'Every scenario on every engine'
 complete -c holdfast -n '__fish_seen_subcommand_from torture' -l scenario -x -d 'Only these scenarios'
 complete -c holdfast -n '__fish_seen_subcommand_from torture' -l engine -x -a 'sqlite redis redlock memcached zookeeper etcd postgres postgres-advisory mysql mysql-named' -d 'Only these engines'

@@ -40,6 +40,7 @@ _holdfast() {
         'engines:list the engines and what they guarantee'
         'schema:print the statements that make the tables of an engine'
         'bench:measure how fast locks are'
+        'sim:explore schedules of a simulated world'
         'torture:inject faults into real servers, and judge'
       )
       _describe -t commands 'command' commands
@@ -71,6 +72,16 @@ _holdfast() {
             '--mode[how to lock]:mode:(exclusive shared permits)' '--permits[permits per name]:N:' \
             '(--in-flight)--hold[how long to hold]:duration:(1ms 10ms)' \
             '--ttl[ttl of the locks]:duration:(10s 30s)'
+          ;;
+        sim)
+          _arguments $common \
+            '(--schedules)--minutes[how long, in all]:M:' \
+            '(--minutes)--schedules[schedules of each workload]:N:' \
+            '--seed[the first schedule]:S:' '--threads[threads]:N:' \
+            '(--mutants)--replay[show one schedule]:WORKLOAD\:SEED:' \
+            '(--replay)--mutants[is each known mistake caught]' '--list[the workloads]' \
+            '--marks[how often each thing happened]' \
+            '*:workload:(lease redis redis-amnesia redis-replica memcached session sql redlock redlock-short)'
           ;;
         torture)
           _arguments $common '--all[every scenario on every engine]' \

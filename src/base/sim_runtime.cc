@@ -19,14 +19,17 @@ bool SimWorld::run(const std::function<bool()>& finished, BootTime limit) {
 
 bool SimWorld::step(BootTime limit) {
   BootTime soonest = BootTime::max();
-  for (const SimRuntime* node : nodes_) soonest = std::min(soonest, node->next_event());
+  for (SimRuntime* node : nodes_) {
+    node->due_ = node->next_event();
+    soonest = std::min(soonest, node->due_);
+  }
   if (soonest > limit) return false;
   now_ = std::max(now_, soonest);
   // Several nodes can act at this moment: which one goes first is part of the schedule.
   std::size_t candidates = 0;
   SimRuntime* chosen = nullptr;
   for (SimRuntime* node : nodes_) {
-    if (node->next_event() <= now_ && random_.next() % ++candidates == 0) chosen = node;
+    if (node->due_ <= now_ && random_.next() % ++candidates == 0) chosen = node;
   }
   chosen->run_one();
   return true;
@@ -56,11 +59,13 @@ void SimRuntime::pause_for(Duration span) {
 }
 
 BootTime SimRuntime::local(BootTime world) const {
+  if (rate_ == 1.0) return local_at_rate_ + (world - rate_since_);
   const double passed = static_cast<double>((world - rate_since_).count()) * rate_;
   return local_at_rate_ + Duration(static_cast<Duration::rep>(passed));
 }
 
 BootTime SimRuntime::world_time(BootTime local) const {
+  if (rate_ == 1.0) return rate_since_ + (local - local_at_rate_) + Duration(1);
   const double ahead = static_cast<double>((local - local_at_rate_).count()) / rate_;
   // Rounded up, so that the local clock has reached the moment when the timer runs.
   return rate_since_ + Duration(static_cast<Duration::rep>(std::ceil(ahead)) + 1);

@@ -79,6 +79,7 @@ class SimRuntime final : public Runtime {
   BootTime local_at_rate_;  // this node's clock at rate_since_
   Duration wall_offset_{};
   BootTime paused_until_ = BootTime::min();
+  BootTime due_;  // next_event(), as the world last looked
 };
 
 }  // namespace holdfast::internal

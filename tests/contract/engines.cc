@@ -154,11 +154,13 @@ class PostgresSessionPlace final : public Place {
   std::string options_;
 };
 
-EngineUnderTest postgres_session(const std::string& recipe, bool shared_mode) {
+// Of the locks of rows, one that tries can pass one that is just being woken.
+EngineUnderTest postgres_session(const std::string& recipe, bool shared_mode, bool fifo) {
   return {.name = "postgres_" + recipe,
           .start = [recipe] { return std::make_unique<PostgresSessionPlace>(recipe); },
           .shared_mode = shared_mode,
           .permit_mode = false,
+          .fifo = fifo,
           .notices_death = false,
           .outlives_process = false,
           .sections_per_process = 250};
@@ -300,8 +302,8 @@ const std::vector<EngineUnderTest>& engines_under_test() {
       zookeeper_on<test::ZooKeeperEnsemble>("zookeeper_3"),
       mysql_session("named"),
       mysql_session("row"),
-      postgres_session("advisory", true),
-      postgres_session("row", false),
+      postgres_session("advisory", true, true),
+      postgres_session("row", false, false),
       {.name = "mysql_table",
        .start = [] { return std::make_unique<MysqlPlace>("table"); },
        .notices_death = false,

@@ -49,6 +49,7 @@ expect '' cli/x.cc '#include "holdfast/holdfast.h"' '#include "y.h"' '#include "
 expect '' cli/x.cc '#include "run/y.h"' '#include "lab/y.h"'
 expect 'cli must not include engines/sqlite' cli/run/x.cc '#include "engines/sqlite/y.h"'
 expect 'cli must not include base' cli/x.cc '#include "base/y.h"'
+expect '' cli/x.cc '#include "lab/sim/y.h"'
 expect '' lab/x.cc '#include "base/y.h"' '#include "lab/y.h"'
 expect 'from the source root' src/base/x.cc '#include "../wire/y.h"'
 expect '' src/base/x_test.cc '#include "lease/y.h"'

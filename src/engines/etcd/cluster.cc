@@ -25,9 +25,13 @@ bool says(const std::string& message, std::string_view part) {
   return message.find(part) != std::string::npos;
 }
 
-// What etcd says of a token that it does not take (any more).
+// In the place of a token where none is asked for. It is not sent: etcd would refuse it.
+constexpr const char* kNoLogin = "none";
+
+// What etcd says of a token that it does not take (any more), or of none where it now wants one.
 bool is_about_token(const std::string& message) {
-  return says(message, "invalid auth token") || says(message, "revision of auth store is old");
+  return says(message, "invalid auth token") || says(message, "revision of auth store is old") ||
+         says(message, "user name is empty");
 }
 
 }  // namespace
@@ -51,7 +55,7 @@ bool Cluster::is_lease_not_found(const Failure& failure) {
 GrpcMetadata Cluster::metadata() const {
   // A member that has lost its leader says so at once, and ends the stream of watches.
   GrpcMetadata metadata{{"hasleader", "true"}};
-  if (!token_.empty()) metadata.emplace_back("token", token_);
+  if (!token_.empty() && token_ != kNoLogin) metadata.emplace_back("token", token_);
   return metadata;
 }
 
@@ -244,8 +248,7 @@ Task<void> Cluster::authenticate() {
     login_ = token_.empty() ? Result<void>(failed(Code::misconfigured, "it gave no login token"))
                             : Result<void>();
   } else if (says(answer.message(), "authentication is not enabled")) {
-    // A login that is not needed is no fault; any word serves, for nobody will look at it.
-    token_ = "none";
+    token_ = kNoLogin;  // A login that is not needed is no fault.
     login_ = Result<void>();
   } else {
     // Whatever became of it: nothing of the caller's was sent.

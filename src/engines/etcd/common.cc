@@ -44,6 +44,7 @@ Common::Common(Runtime& runtime_of_all, const Settings& settings_of_all)
       cluster(runtime, settings),
       sessions(runtime, cluster, settings.request_timeout),
       watcher(runtime, cluster, settings.request_timeout),
+      places(runtime),
       entrance(runtime),
       background(runtime) {
   sessions.on_lost = [this](const Session&) {
@@ -59,24 +60,39 @@ Deadline Common::request_deadline(Deadline deadline) const {
   return deadline.sooner(runtime.now() + settings.request_timeout);
 }
 
-Task<Result<bool>> Common::remove(Claim claim, Revision token, Deadline deadline) {
+Task<Result<std::optional<KeyValue>>> find_claim(Cluster& cluster, Keys keys, Claim claim,
+                                                 std::string key, Deadline deadline) {
+  Range wanted{.key = key, .end = {}};
+  if (key.empty()) wanted = Range{.key = keys.base, .end = keys.end};
+  const std::string request = encode(wanted);
+  const Result<Answer> answer = co_await cluster.call(Method::range, request, deadline);
+  if (!answer) co_return answer.failure();
+  const std::optional<RangeAnswer> found = decode_range(answer->message);
+  if (!found) co_return cluster.failed(Code::unknown, "an answer that makes no sense");
+  for (const KeyValue& pair : found->pairs) {
+    const Entry entry = entry_of(keys, pair);
+    if (!entry.foreign && entry.id == claim.id) co_return pair;
+  }
+  co_return std::nullopt;
+}
+
+Task<Result<bool>> Common::remove(Claim claim, std::string key, Revision token,
+                                  Deadline deadline) {
   const Keys keys(settings.prefix, claim.name);
-  const std::string key = keys.of(claim);
   bool repeated = false;
   const bool known = token != 0;
   for (;;) {
     if (!known) {  // Then we have to look first: did it hold?
-      const std::string look = encode(Range{.key = key, .end = {}, .keys_only = true});
-      const Result<Answer> answer = co_await cluster.call(Method::range, look, deadline);
-      if (!answer) co_return answer.failure();
-      const std::optional<RangeAnswer> own = decode_range(answer->message);
-      if (!own) co_return makes_no_sense();
-      if (own->pairs.empty()) co_return repeated;
-      token = own->pairs.front().created;
+      const Result<std::optional<KeyValue>> own =
+          co_await find_claim(cluster, keys, claim, key, deadline);
+      if (!own) co_return own.failure();
+      if (!*own) co_return repeated;
+      key = (*own)->key;
+      token = (*own)->created;
     }
     Txn txn;
     txn.if_created_at(key, token);
-    if (!known) add_look(txn, Branch::then, keys, claim, token);
+    if (!known) add_look(txn, Branch::then, keys, claim, key, token);
     txn.remove(Branch::then, key);
     const Result<Answer> answer = co_await cluster.call(Method::txn, txn.encode(), deadline);
     if (!answer) co_return answer.failure();
@@ -95,16 +111,18 @@ Task<Result<bool>> Common::remove(Claim claim, Revision token, Deadline deadline
 
 Task<Result<bool>> Common::remove_or_hear(Claim claim, std::string key, Revision token,
                                           Deadline deadline) {
-  if (!watched.contains(key)) co_return co_await remove(std::move(claim), token, deadline);
+  if (!watched.contains(key)) {
+    co_return co_await remove(std::move(claim), std::move(key), token, deadline);
+  }
   const auto release = std::make_shared<Release>(runtime);
   releases[key] = release;
   // In the background: also when the end is heard first, the answer is waited for.
-  const auto ask = [](Common& common, Claim what, Revision of, Deadline by,
+  const auto ask = [](Common& common, Claim what, std::string at, Revision of, Deadline by,
                       std::shared_ptr<Release> asked) -> Task<void> {
-    asked->answer = co_await common.remove(std::move(what), of, by);
+    asked->answer = co_await common.remove(std::move(what), std::move(at), of, by);
     asked->done.set();
   };
-  background.spawn(ask(*this, std::move(claim), token, deadline, release));
+  background.spawn(ask(*this, std::move(claim), key, token, deadline, release));
   co_await release->done.wait();
   if (const auto found = releases.find(key); found != releases.end() && found->second == release) {
     releases.erase(found);

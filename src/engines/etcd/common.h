@@ -9,12 +9,18 @@
 #include <unordered_set>
 
 #include "engines/etcd/holdings.h"
+#include "engines/etcd/keys.h"
+#include "engines/etcd/places.h"
 #include "engines/etcd/settings.h"
 #include "engines/etcd/watcher.h"
 
 namespace holdfast::internal::etcd {
 
 class Turn;
+
+// The claim's pair, if it is in the queue. `key` is where it is; empty: somewhere among its lock's.
+Task<Result<std::optional<KeyValue>>> find_claim(Cluster& cluster, Keys keys, Claim claim,
+                                                 std::string key, Deadline deadline);
 
 // A release that is under way. Its end can be heard from a watch before its answer comes.
 struct Release {
@@ -64,6 +70,7 @@ struct Common {
   Sessions sessions;
   Watcher watcher;
   Holdings holdings;
+  Places places;
   Entrance entrance;
   std::unordered_map<ClaimId, Turn*> waiting;
   std::unordered_multiset<std::string> watched;  // keys that claims of ours wait for
@@ -73,8 +80,8 @@ struct Common {
   Deadline request_deadline(Deadline deadline) const;
   Failure makes_no_sense() const;
   Failure cancelled() const { return Failure(Code::cancelled, "cancelled by the caller"); }
-  // Ends the hold, or the wait, of a claim. `token` is 0 if it is not known.
-  Task<Result<bool>> remove(Claim claim, Revision token, Deadline deadline);
+  // Ends the hold, or the wait, of a claim. `token` is 0 if it is not known, and `key` empty.
+  Task<Result<bool>> remove(Claim claim, std::string key, Revision token, Deadline deadline);
   // The same for a hold, which also ends when a claim of ours that waits hears that its key is gone:
   // or that one could hold, and let go, before anybody knows that this one has let go.
   Task<Result<bool>> remove_or_hear(Claim claim, std::string key, Revision token,

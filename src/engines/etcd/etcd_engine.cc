@@ -74,21 +74,34 @@ Task<Result<bool>> EtcdEngine::release(const Claim& claim, Deadline deadline) {
   }
   Revision token = 0;
   SessionPtr session;
+  std::string key;
+  bool unsure = true;
   if (const Holding* holding = common_.holdings.find(claim.id)) {
     token = holding->token;
     session = holding->session;
-    if (holding->unsure) common_.sessions.retire(*session, holding->key);
+    key = holding->key;
+    unsure = holding->unsure;
+    if (unsure) common_.sessions.retire(*session, key);
+  } else if (const std::optional<etcd::Place> place = common_.places.find(claim.id)) {
+    key = Keys(common_.settings.prefix, claim.name).at(claim, *place);
   }
   // From here on nobody renews it, and if we do not succeed it ends with its ttl.
-  const std::string key = Keys(common_.settings.prefix, claim.name).of(claim);
   Result<bool> ended = false;
   if (token != 0) {
     ended = co_await common_.remove_or_hear(claim, key, token, limit);
   } else {
-    ended = co_await common_.remove(claim, token, limit);
+    ended = co_await common_.remove(claim, key, token, limit);
   }
-  if (ended) common_.holdings.forget(claim.id);
-  if (ended && session && !session->shared && !session->lost) {
+  if (!ended) co_return ended;
+  common_.holdings.forget(claim.id);
+  if (!common_.waiting.contains(claim.id)) {  // Else the place is its turn's to leave.
+    if (unsure) {
+      common_.places.burn(claim.id);
+    } else {
+      common_.places.free(claim.id);
+    }
+  }
+  if (session && !session->shared && !session->lost) {
     common_.background.spawn(common_.sessions.revoke(session->lease));
   }
   co_return ended;
@@ -101,11 +114,17 @@ Task<Result<void>> EtcdEngine::detach(const Hold& hold, Deadline deadline) {
   const Result<SessionPtr> session = co_await common_.sessions.own(claim.ttl, limit, {});
   if (!session) co_return session.failure();
   // The key keeps its create revision, and so its place and its token.
-  const std::string key = Keys(common_.settings.prefix, claim.name).of(claim);
-  const Note note{
-      .granted = true, .ttl = claim.ttl, .since = runtime().wall(), .label = claim.label};
+  const Holding* const holding = common_.holdings.find(claim.id);
+  if (!holding) co_return etcd::no_longer_held(claim);
+  const std::string key = holding->key;
+  const Note note{.id = claim.id,
+                  .granted = true,
+                  .ttl = claim.ttl,
+                  .since = runtime().wall(),
+                  .label = claim.label};
   Txn txn;
   txn.if_created_at(key, token).put(Txn::Branch::then, key, note.encode(), (*session)->lease);
+  common_.places.burn(claim.id);  // It may outlive this client.
   const Result<Answer> answer = co_await common_.cluster.call(Method::txn, txn.encode(), limit);
   const std::optional<TxnAnswer> moved = answer ? etcd::decode_txn(answer->message) : std::nullopt;
   if (moved && moved->succeeded) {

@@ -87,20 +87,21 @@ std::string Keys::permits_end_of(std::uint32_t permits) const {
   return end_of_prefix(permits_begin_of(permits));
 }
 
-std::string Keys::of(const Claim& claim) const {
+std::string Keys::at(const Claim& claim, const ClaimId& place) const {
   switch (claim.mode) {
-    case Mode::exclusive: return base + claim.id.hex();
-    case Mode::shared: return shared_begin + claim.id.hex();
-    case Mode::permit: return permits_begin_of(claim.permits) + claim.id.hex();
+    case Mode::exclusive: return base + place.hex();
+    case Mode::shared: return shared_begin + place.hex();
+    case Mode::permit: return permits_begin_of(claim.permits) + place.hex();
   }
   return {};
 }
 
-// "holdfast1 MARK TTL_MS SINCE_US LABEL"
+// "holdfast1 MARK ID TTL_MS SINCE_US LABEL"
 std::string Note::encode() const {
   using std::chrono::milliseconds;
   std::string out(kMagic);
   out += granted ? " g " : " w ";
+  out += (id ? id->hex() : "-") + " ";
   out += std::to_string(std::chrono::duration_cast<milliseconds>(ttl).count()) + " ";
   out += std::to_string(since.time_since_epoch().count()) + " ";
   return out + label;
@@ -108,7 +109,7 @@ std::string Note::encode() const {
 
 std::optional<Note> Note::parse(std::string_view value) {
   std::vector<std::string_view> words;
-  for (int i = 0; i < 4; ++i) {
+  for (int i = 0; i < 5; ++i) {
     const std::size_t space = value.find(' ');
     if (space == std::string_view::npos) return std::nullopt;
     words.push_back(value.substr(0, space));
@@ -117,13 +118,14 @@ std::optional<Note> Note::parse(std::string_view value) {
   Note note;
   std::int64_t ttl_ms = 0;
   std::int64_t since_us = 0;
-  if (words[0] != kMagic || !parse_number(words[2], ttl_ms) || !parse_number(words[3], since_us)) {
+  if (words[0] != kMagic || !parse_number(words[3], ttl_ms) || !parse_number(words[4], since_us)) {
     return std::nullopt;
   }
   // No more than a claim can have: what stands there may be anybody's.
   constexpr std::int64_t kMostMs = std::int64_t{1000} * 3600 * 24 * 365;
   constexpr std::int64_t kMostUs = std::int64_t{4'000'000'000} * 1'000'000;
   if (ttl_ms < 0 || ttl_ms > kMostMs || since_us < 0 || since_us > kMostUs) return std::nullopt;
+  note.id = ClaimId::from_hex(words[2]);
   note.granted = words[1] == "g";
   note.ttl = std::chrono::milliseconds(ttl_ms);
   note.since = WallTime(std::chrono::microseconds(since_us));
@@ -149,6 +151,7 @@ Entry entry_of(const Keys& keys, const KeyValue& pair) {
     entry.id = made_up_id(pair.key);
   } else if (std::optional<Note> note = Note::parse(pair.value)) {
     entry.note = *std::move(note);
+    if (entry.note.id) entry.id = *entry.note.id;
   }
   return entry;
 }

@@ -1,6 +1,7 @@
 // Keys: how locks are laid out in etcd. Pure.
 //
-//   PREFIX NAME/IIII…            exclusive; I: the claim's id, 32 hexadecimal digits
+//   PREFIX NAME/IIII…            exclusive; I: the claim's place (places.h), 32 hexadecimal digits;
+//                                for one that outlives its process, its id
 //   PREFIX NAME/~sIIII…          shared
 //   PREFIX NAME/~pNNNNNNNNNN-II… one of N permits
 //   PREFIX NAME/LLLL             anything else, such as the lease ids that etcdctl lock and Go's
@@ -23,7 +24,9 @@ namespace holdfast::internal::etcd {
 struct Keys {
   Keys(const std::string& prefix, const Name& name);
 
-  std::string of(const Claim& claim) const;
+  // The claim's key in that place; in the place that is as its id.
+  std::string at(const Claim& claim, const ClaimId& place) const;
+  std::string of(const Claim& claim) const { return at(claim, claim.id); }
 
   std::string base;  // "PREFIX NAME/"
   std::string end;   // behind all keys that begin so
@@ -42,7 +45,8 @@ std::string end_of_prefix(std::string prefix);
 
 // What our keys have as their values: the rest of the claim. Foreign ones are empty, as a rule.
 struct Note {
-  bool granted = false;  // the claim had to wait, and holds now
+  std::optional<ClaimId> id = {};  // of the claim; if there is none, its key has it
+  bool granted = false;            // the claim had to wait, and holds now
   Duration ttl{};
   WallTime since{};  // when it came
   std::string label;

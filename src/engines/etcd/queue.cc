@@ -138,10 +138,10 @@ Busy busy_of(const Parts& parts, bool present) {
 
 }  // namespace
 
-void add_look(Txn& txn, Txn::Branch branch, const Keys& keys, const Claim& claim, Revision created,
-              Look how) {
+void add_look(Txn& txn, Txn::Branch branch, const Keys& keys, const Claim& claim,
+              const std::string& own, Revision created, Look how) {
   const auto add = [&](const Range& range) { txn.range(branch, range); };
-  add(Range{.key = keys.of(claim), .end = {}});
+  add(Range{.key = own, .end = {}});
   if (claim.mode == Mode::shared) {
     add(range_of(keys.base, keys.shared_begin, Order::newest_first, 1, created));
     add(range_of(keys.shared_end, keys.end, Order::newest_first, 1, created));
@@ -166,7 +166,9 @@ Standing standing_of(const Keys& keys, const Claim& claim, const TxnAnswer& answ
   const Parts parts{answer, from, keys, claim.mode};
   Standing standing;
   standing.seen_at = answer.header.revision;
-  const bool present = !parts.pairs(kOwn).empty();
+  // (Another's claim in our place would be a mistake of ours; it must not become our hold.)
+  const bool present =
+      !parts.pairs(kOwn).empty() && parts.entry(parts.pairs(kOwn).front()).id == claim.id;
   standing.busy = busy_of(parts, present);
   if (present) {
     standing.created = parts.pairs(kOwn).front().created;
@@ -189,6 +191,8 @@ Standing standing_of(const Keys& keys, const Claim& claim, const TxnAnswer& answ
 
 News news_of(InTheWay& key, const Keys& keys, const Claim& claim, const WatchEvent& event) {
   if (event.removed) return key.last ? News::our_turn : News::look_again;
+  // (A claim that came later has the key now: so ours to watch is gone.)
+  if (event.pair.created > key.created) return News::look_again;
   const Entry entry = entry_of(keys, event.pair);
   if (!entry.note.granted || key.last) return News::nothing;
   if (claim.mode != Mode::permit && entry.mode == Mode::exclusive) {

@@ -45,10 +45,10 @@ struct Standing {
 // Standing::busy is filled in only with_holder: that costs etcd another scan of the queue.
 enum class Look { plain, with_holder };
 
-// Adds to a transaction what shows where `claim` stands. `created` is its own revision; 0 if that is
-// not known, or it is not there: then the newest are shown.
+// Adds to a transaction what shows where `claim`, whose key is `own`, stands. `created` is its own
+// revision; 0 if that is not known, or it is not there: then the newest are shown.
 void add_look(Txn& txn, Txn::Branch branch, const Keys& keys, const Claim& claim,
-              Revision created = 0, Look how = Look::plain);
+              const std::string& own, Revision created = 0, Look how = Look::plain);
 // What the answer says; the answers to add_look() begin at the part `from`.
 Standing standing_of(const Keys& keys, const Claim& claim, const TxnAnswer& answer,
                      std::size_t from);

@@ -18,7 +18,7 @@ Task<std::vector<Result<Grant>>> Renewals::renew(std::span<const Hold> holds, De
   for (std::size_t i = 0; i < holds.size(); ++i) {
     const Claim& claim = holds[i].claim;
     const Holding* const holding = holdings_.find(claim.id);
-    Item item{&holds[i], Keys(prefix_, claim.name).of(claim), &outcomes[i]};
+    Item item{&holds[i], holding ? holding->key : std::string(), &outcomes[i]};
     if (holding && holding->session->lost) {
       outcomes[i] = no_longer_held(claim);
     } else if (holding) {
@@ -36,7 +36,9 @@ Task<std::vector<Result<Grant>>> Renewals::renew(std::span<const Hold> holds, De
     static_cast<void>(co_await searches.join(Deadline::never()));
   }
   for (std::size_t i = 0; i < unknown.size(); ++i) {
-    if (found[i]) by_session[found[i]].push_back(unknown[i]);
+    if (!found[i]) continue;
+    unknown[i].key = holdings_.find(unknown[i].hold->claim.id)->key;
+    by_session[found[i]].push_back(unknown[i]);
   }
   TaskGroup group(runtime_);
   for (auto& [session, items] : by_session) {
@@ -48,19 +50,15 @@ Task<std::vector<Result<Grant>>> Renewals::renew(std::span<const Hold> holds, De
 
 Task<void> Renewals::find_session(Item item, Deadline deadline, SessionPtr& session) {
   const Claim& claim = item.hold->claim;
-  const std::string request = encode(Range{.key = item.key, .end = {}});
-  const Result<Answer> answer = co_await cluster_.call(Method::range, request, deadline);
-  if (!answer) {
-    *item.outcome = answer.code() == Code::unknown ? Failure(Code::unreachable, answer.message())
-                                                   : answer.failure();
+  const Keys keys(prefix_, claim.name);
+  const Result<std::optional<KeyValue>> found =
+      co_await find_claim(cluster_, keys, claim, std::string(), deadline);
+  if (!found) {  // Looking leaves nothing behind.
+    *item.outcome = found.code() == Code::unknown ? Failure(Code::unreachable, found.message())
+                                                  : found.failure();
     co_return;
   }
-  const std::optional<RangeAnswer> range = decode_range(answer->message);
-  if (!range) {
-    *item.outcome = cluster_.failed(Code::unreachable, "an answer that makes no sense");
-    co_return;
-  }
-  const KeyValue* const pair = range->pairs.empty() ? nullptr : &range->pairs.front();
+  const std::optional<KeyValue>& pair = *found;
   const auto token = static_cast<Revision>(item.hold->token.value());
   if (!pair || pair->created != token || pair->lease == 0) {
     *item.outcome = no_longer_held(claim);
@@ -71,7 +69,7 @@ Task<void> Renewals::find_session(Item item, Deadline deadline, SessionPtr& sess
   session->shared = false;
   // It was granted for this ttl or more; how long the server says is told by the keep-alive.
   session->ttl = claim.ttl;
-  holdings_.remember(claim, Holding{session, item.key, token}, {});
+  holdings_.remember(claim, Holding{session, pair->key, token}, {});
 }
 
 Task<void> Renewals::renew_session(SessionPtr session, std::vector<Item> items, Deadline deadline) {

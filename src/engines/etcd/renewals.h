@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "engines/etcd/holdings.h"
+#include "engines/etcd/common.h"
 #include "engines/etcd/keys.h"
 
 namespace holdfast::internal::etcd {

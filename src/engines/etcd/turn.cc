@@ -23,7 +23,8 @@ Turn::Turn(Common& common, const Claim& claim, const Wait& wait)
       claim_(claim),
       wait_(wait),
       keys_(common.settings.prefix, claim.name),
-      key_(keys_.of(claim)),
+      // What outlives this process must be found by others.
+      key_(claim.outlives_process ? keys_.of(claim) : keys_.at(claim, common.places.take(claim))),
       since_(common.runtime.wall()),
       last_answer_(common.runtime.now()),
       vigil_(common.runtime, common.watcher) {
@@ -34,6 +35,12 @@ Turn::~Turn() {
   stop_watching();
   const auto found = common_.waiting.find(claim_.id);
   if (found != common_.waiting.end() && found->second == this) common_.waiting.erase(found);
+  if (common_.holdings.find(claim_.id)) return;
+  if (clean_) {
+    common_.places.free(claim_.id);
+  } else {
+    common_.places.burn(claim_.id);
+  }
 }
 
 void Turn::end() {
@@ -47,7 +54,11 @@ Deadline Turn::answer_deadline() const {
 }
 
 std::string Turn::note(bool granted) const {
-  return Note{.granted = granted, .ttl = claim_.ttl, .since = since_, .label = claim_.label}
+  return Note{.id = claim_.id,
+              .granted = granted,
+              .ttl = claim_.ttl,
+              .since = since_,
+              .label = claim_.label}
       .encode();
 }
 
@@ -75,6 +86,7 @@ Task<Result<void>> Turn::find_session() {
 
 Task<Result<Answer>> Turn::send(std::string txn) {
   const Deadline deadline = answer_deadline();
+  clean_ = false;
   Result<Answer> answer = Failure(Code::unknown, "not answered");
   if (!wait_.stop.stop_possible()) {
     answer = co_await common_.cluster.call(Method::txn, std::move(txn), deadline);
@@ -106,6 +118,7 @@ Result<Standing> Turn::standing_in(const Result<Answer>& answer, std::size_t fro
   if (!done) return common_.makes_no_sense();
   Standing standing =
       standing_of(keys_, claim_, *done, done->succeeded ? from_then : from_otherwise);
+  if (standing.state == State::absent && !unsure_) clean_ = true;
   if (standing.created != 0) {
     created_ = standing.created;
     lease_ = standing.lease;
@@ -119,10 +132,15 @@ Task<Result<Standing>> Turn::enter() {
   Txn txn;
   txn.if_created_at(key_, 0);
   txn.put(Branch::then, key_, note(false), (*session_)->lease);
-  add_look(txn, Branch::then, keys_, claim_);
-  add_look(txn, Branch::otherwise, keys_, claim_);
+  add_look(txn, Branch::then, keys_, claim_, key_);
+  add_look(txn, Branch::otherwise, keys_, claim_, key_);
   const Result<Answer> answer = co_await send(txn.encode());
-  co_return standing_in(answer, 1, 0);
+  Result<Standing> standing = standing_in(answer, 1, 0);
+  if (standing && standing->state == State::absent) {  // Somebody else is in our place.
+    clean_ = false;
+    co_return common_.makes_no_sense();
+  }
+  co_return standing;
 }
 
 Task<Result<Standing>> Turn::enter_in_order() {
@@ -145,8 +163,8 @@ Task<Result<Standing>> Turn::enter_if_free() {
     txn.if_created_at(keys_.shared_end, 0, keys_.end);
   }
   txn.put(Branch::then, key_, note(false), (*session_)->lease);
-  add_look(txn, Branch::then, keys_, claim_, 0, Look::with_holder);
-  add_look(txn, Branch::otherwise, keys_, claim_, 0, Look::with_holder);
+  add_look(txn, Branch::then, keys_, claim_, key_, 0, Look::with_holder);
+  add_look(txn, Branch::otherwise, keys_, claim_, key_, 0, Look::with_holder);
   const Result<Answer> answer = co_await send(txn.encode());
   co_return standing_in(answer, 1, 0);
 }
@@ -155,7 +173,7 @@ Task<Result<Standing>> Turn::look(Look how) {
   Revision created = created_;
   for (;;) {
     Txn txn;
-    add_look(txn, Branch::then, keys_, claim_, created, how);
+    add_look(txn, Branch::then, keys_, claim_, key_, created, how);
     const Deadline deadline = answer_deadline();
     const Result<Answer> answer =
         co_await common_.cluster.call(Method::txn, txn.encode(), deadline, wait_.stop);
@@ -435,7 +453,8 @@ Task<Result<Grant>> Turn::leave(Failure why) {
   if (!entered_ && !unsure_) co_return why;
   if (unsure_) common_.sessions.retire(**session_, key_);
   const Deadline deadline = Deadline::at(common_.runtime.now() + kLongest);
-  const Result<bool> left = co_await common_.remove(claim_, 0, deadline);
+  const Result<bool> left = co_await common_.remove(claim_, key_, 0, deadline);
+  if (left && !unsure_) clean_ = true;
   if (!left && left.code() == Code::misconfigured) co_return left.failure();
   if (!left) {
     co_return Failure(Code::unknown,

@@ -60,6 +60,7 @@ class Turn {
   const std::string key_;
   const WallTime since_;
   std::optional<Sessions::Use> session_;
+  bool clean_ = true;     // our key is not there, nor anything under way that could make it
   bool unsure_ = false;   // a request for our key was not answered
   bool entered_ = false;  // our key has been in the queue
   bool ended_ = false;

@@ -23,6 +23,8 @@ constexpr const char* kPrepareSession =
     " set_config('lock_timeout', '0', false), set_config('statement_timeout', '0', false),"
     " set_config('idle_session_timeout', '0', false),"
     " set_config('idle_in_transaction_session_timeout', '0', false),"
+    // Else it would not see that the client of a session that waits has gone.
+    " set_config('client_connection_check_interval', '500ms', false),"
     " set_config('application_name', $1::text, false)";
 
 constexpr const char* kSessionColumns =
@@ -220,7 +222,9 @@ void SessionRecipe::announce(const Key& key, const Claim& claim, Batch& batch) {
       {"INSERT INTO holdfast_session"
        " (claim, lock_key, session, waiting, mode, token, label, since, ttl_us)"
        " SELECT $1::bytea, $2::bytea, current_setting('application_name'), true, $3::smallint, 0,"
-       " $4::bytea, clock_timestamp(), $5::bigint ON CONFLICT (claim) DO NOTHING",
+       " $4::bytea, clock_timestamp(), $5::bigint ON CONFLICT (claim) DO UPDATE SET"
+       " lock_key = excluded.lock_key, session = excluded.session, waiting = true,"
+       " mode = excluded.mode, label = excluded.label, since = excluded.since",
        {bytes_of(claim.id), key.hash, std::int64_t{claim.mode == Mode::shared ? 1 : 0},
         claim.label.substr(0, kMostLabel),
         std::int64_t{std::chrono::duration_cast<std::chrono::microseconds>(claim.ttl).count()}}});
@@ -249,7 +253,7 @@ std::string drawing_sql(const std::string& from, const std::string& session) {
          session +
          ", false, $4::smallint, token, $5::bytea, clock_timestamp(), $6::bigint FROM drawn"
          " ON CONFLICT (claim) DO UPDATE SET waiting = false, token = excluded.token,"
-         " session = excluded.session, since = excluded.since)";
+         " lock_key = excluded.lock_key, session = excluded.session, since = excluded.since)";
 }
 
 Batch SessionRecipe::draw(const Key& key, const Claim& claim, std::uint64_t session) const {

@@ -234,10 +234,10 @@ Task<Acquisition::Step> Acquisition::try_once() {
 Task<bool> Acquisition::interrupt() {
   constexpr Duration kLongest = std::chrono::seconds(1);
   const Deadline limit = Deadline::at(runtime_.now() + kLongest);
-  Result<std::shared_ptr<Session>> other = co_await sessions_.take(limit);
-  if (!other) co_return false;
-  const Loan loan(sessions_, *other);
-  static_cast<void>(co_await (*other)->ask(recipe_.interrupt(held_.session->opened()), limit));
+  const Result<ClerkLoan> clerk = co_await sessions_.take_clerk(limit);
+  if (!clerk) co_return false;
+  Batch batch = recipe_.interrupt(held_.session->opened());
+  static_cast<void>(co_await (*clerk)->ask(std::move(batch), limit));
   co_return co_await held_.session->wait(limit) == Woken::signalled;
 }
 
@@ -329,14 +329,13 @@ Task<Acquisition::Step> Acquisition::draw_token() {
 
 Task<std::optional<SqlOutcome>> Acquisition::draw_elsewhere() {
   const Deadline limit = quick();
-  Result<std::shared_ptr<Session>> other = co_await sessions_.take(limit);
-  if (!other) {
-    static_cast<void>(co_await leave(other.failure()));
+  const Result<ClerkLoan> clerk = co_await sessions_.take_clerk(limit);
+  if (!clerk) {
+    static_cast<void>(co_await leave(clerk.failure()));
     co_return std::nullopt;
   }
-  const Loan loan(sessions_, *other);
   Batch batch = recipe_.draw(held_.key, held_.claim, held_.session->opened().number);
-  co_return co_await (*other)->ask(std::move(batch), limit);
+  co_return co_await (*clerk)->ask(std::move(batch), limit);
 }
 
 // That we have it at a moment of which we know that it was after this request left.

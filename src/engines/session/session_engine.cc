@@ -259,11 +259,10 @@ Task<void> SessionEngine::close() {
 Task<Result<SqlOutcome>> SessionEngine::ask(Batch batch, Deadline deadline) {
   const Deadline limit = request_deadline(deadline);
   for (int attempt = 0;; ++attempt) {
-    Result<std::shared_ptr<Session>> session = co_await sessions_.take(limit);
-    if (!session) co_return session.failure();
-    const Loan loan(sessions_, *session);
+    const Result<ClerkLoan> clerk = co_await sessions_.take_clerk(limit);
+    if (!clerk) co_return clerk.failure();
     Batch copy = batch;
-    SqlOutcome outcome = co_await (*session)->ask(std::move(copy), limit);
+    SqlOutcome outcome = co_await (*clerk)->ask(std::move(copy), limit);
     if (outcome.ok()) co_return outcome;
     // One that the server had ended while it was idle says nothing about the server.
     if (outcome.error->lost && attempt < 2 && !limit.passed(runtime().now())) continue;

@@ -5,8 +5,31 @@
 namespace holdfast::internal::session {
 
 namespace {
+
 constexpr std::size_t kMostOpening = 16;
+
+// A place in a line, until it is called or leaves.
+struct InLine {
+  InLine(Runtime& runtime, std::list<Event*>& the_line)
+      : called(runtime), line(the_line), place(line.insert(line.end(), &called)) {}
+  ~InLine() {
+    if (!called.is_set()) line.erase(place);
+  }
+  InLine(const InLine&) = delete;
+  InLine& operator=(const InLine&) = delete;
+
+  Event called;
+  std::list<Event*>& line;
+  std::list<Event*>::iterator place;
+};
+
+void call_first(std::list<Event*>& line) {
+  if (line.empty()) return;
+  line.front()->set();
+  line.pop_front();
 }
+
+}  // namespace
 
 std::shared_ptr<Session> Sessions::take_idle() {
   drop_unusable();
@@ -20,10 +43,9 @@ std::shared_ptr<Session> Sessions::take_idle() {
 Task<Result<std::shared_ptr<Session>>> Sessions::take(Deadline deadline, std::stop_token stop) {
   if (std::shared_ptr<Session> session = take_idle()) co_return session;
   while (opening_ >= kMostOpening) {
-    Event called(runtime_);
-    const auto place = line_.insert(line_.end(), &called);
-    const Woken woken = co_await called.wait(deadline, stop);
-    if (woken != Woken::signalled) line_.erase(place);
+    InLine place(runtime_, line_);
+    const Woken woken = co_await place.called.wait(deadline, stop);
+    if (woken != Woken::signalled && place.called.is_set()) call_next();  // It is not for us.
     if (woken == Woken::timed_out) {
       co_return Failure(Code::unreachable, "the database server is slow to take connections");
     }
@@ -49,10 +71,33 @@ Task<Result<std::shared_ptr<Session>>> Sessions::take(Deadline deadline, std::st
   co_return std::make_shared<Session>(runtime_, std::move(opened).value());
 }
 
-void Sessions::call_next() {
-  if (line_.empty()) return;
-  line_.front()->set();
-  line_.pop_front();
+void Sessions::call_next() { call_first(line_); }
+
+Task<Result<ClerkLoan>> Sessions::take_clerk(Deadline deadline) {
+  while (clerk_in_use_) {
+    InLine place(runtime_, clerk_line_);
+    const Woken woken = co_await place.called.wait(deadline);
+    if (woken == Woken::signalled) continue;
+    if (place.called.is_set()) call_first(clerk_line_);  // It is not for us.
+    co_return Failure(Code::unreachable, "the database server is slow");
+  }
+  clerk_in_use_ = true;
+  ClerkLoan loan(*this);
+  if (!clerk_ || !clerk_->alive()) {
+    Result<Opened> opened = co_await recipe_.connect(deadline);
+    if (!opened) co_return opened.failure();
+    clerk_ = std::make_shared<Session>(runtime_, std::move(opened).value());
+  }
+  co_return std::move(loan);
+}
+
+void Sessions::give_back_clerk() {
+  clerk_in_use_ = false;
+  if (clerk_ && (closed_ || clerk_->busy())) {
+    clerk_->close();
+    clerk_.reset();
+  }
+  call_first(clerk_line_);
 }
 
 void Sessions::give_back(std::shared_ptr<Session> session) {
@@ -107,6 +152,7 @@ Task<void> Sessions::close_unused() {
 void Sessions::close() {
   closed_ = true;
   background_.stop();
+  if (clerk_) clerk_->close();
   for (const Idle& idle : std::exchange(idle_, {})) idle.session->close();
 }
 

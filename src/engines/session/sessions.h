@@ -7,10 +7,13 @@
 #include <list>
 #include <memory>
 #include <stop_token>
+#include <utility>
 
 #include "engines/session/session.h"
 
 namespace holdfast::internal::session {
+
+class ClerkLoan;
 
 class Sessions {
  public:
@@ -27,9 +30,12 @@ class Sessions {
   // It will not come back.
   void forget(const std::shared_ptr<Session>& session);
 
+  Task<Result<ClerkLoan>> take_clerk(Deadline deadline);
+
   void close();
 
  private:
+  friend class ClerkLoan;
   struct Idle {
     std::shared_ptr<Session> session;
     BootTime until;
@@ -39,6 +45,7 @@ class Sessions {
   Task<void> close_unused();
   void drop_unusable();
   void call_next();
+  void give_back_clerk();
 
   Runtime& runtime_;
   Recipe& recipe_;
@@ -48,9 +55,28 @@ class Sessions {
   std::deque<Idle> idle_;  // the last used is last
   std::size_t opening_ = 0;
   std::list<Event*> line_;  // those who wait to open one
+  std::shared_ptr<Session> clerk_;
+  bool clerk_in_use_ = false;
+  std::list<Event*> clerk_line_;
   bool closing_unused_ = false;
   bool closed_ = false;
   TaskGroup background_;  // Last: its tasks end before what they use.
+};
+
+// The clerk: one more session, in which all do what cannot be done in their own, in turn. Given
+// back at the end.
+class ClerkLoan {
+ public:
+  explicit ClerkLoan(Sessions& sessions) : sessions_(&sessions) {}
+  ClerkLoan(ClerkLoan&& other) noexcept : sessions_(std::exchange(other.sessions_, nullptr)) {}
+  ClerkLoan& operator=(ClerkLoan&&) = delete;
+  ~ClerkLoan() {
+    if (sessions_) sessions_->give_back_clerk();
+  }
+  Session* operator->() const { return sessions_->clerk_.get(); }
+
+ private:
+  Sessions* sessions_;
 };
 
 // A session for a question, given back at the end.

@@ -1,5 +1,7 @@
 #include "engines/table/connection_pool.h"
 
+#include <algorithm>
+
 namespace holdfast::internal::table {
 
 namespace {
@@ -21,7 +23,8 @@ ConnectionPool::Loan::~Loan() {
   if (connection_) pool_->give_back(std::move(connection_), !in_transaction_);
 }
 
-Task<Result<ConnectionPool::Loan>> ConnectionPool::take(Deadline deadline, std::stop_token stop) {
+Task<Result<ConnectionPool::Loan>> ConnectionPool::take(Deadline deadline, std::stop_token stop,
+                                                        Urgency urgency) {
   while (!idle_.empty()) {
     std::unique_ptr<SqlConnection> connection = std::move(idle_.back().connection);
     idle_.pop_back();
@@ -31,8 +34,14 @@ Task<Result<ConnectionPool::Loan>> ConnectionPool::take(Deadline deadline, std::
   }
   // Leaves the queue also when this coroutine is destroyed, and passes on what it was given.
   struct Queued : Waiter {
-    explicit Queued(ConnectionPool& the_pool) : Waiter(the_pool.runtime_), pool(the_pool) {
-      place = pool.queue_.insert(pool.queue_.end(), this);
+    Queued(ConnectionPool& the_pool, Urgency its_urgency)
+        : Waiter(the_pool.runtime_, its_urgency), pool(the_pool) {
+      place = pool.queue_.end();
+      if (urgency == Urgency::urgent) {
+        const auto is_usual = [](const Waiter* each) { return each->urgency == Urgency::usual; };
+        place = std::find_if(pool.queue_.begin(), pool.queue_.end(), is_usual);
+      }
+      place = pool.queue_.insert(place, this);
     }
     ~Queued() {
       if (!served.is_set()) pool.queue_.erase(place);
@@ -41,7 +50,7 @@ Task<Result<ConnectionPool::Loan>> ConnectionPool::take(Deadline deadline, std::
     ConnectionPool& pool;
     std::list<Waiter*>::iterator place;
   };
-  Queued self(*this);
+  Queued self(*this, urgency);
   open_if_needed();
   const Woken woken = co_await self.served.wait(deadline, stop);
   if (self.connection) co_return Loan(*this, std::move(self.connection));
@@ -50,8 +59,8 @@ Task<Result<ConnectionPool::Loan>> ConnectionPool::take(Deadline deadline, std::
   co_return Failure(Code::unreachable,
                     reopening_.under_way()
                         ? "no connection in time"
-                        : "no connection was free in time (the option connections allows " +
-                              std::to_string(most_) + ")");
+                        : "no connection came free in time; the option connections allows " +
+                              std::to_string(most_));
 }
 
 void ConnectionPool::open_if_needed() {

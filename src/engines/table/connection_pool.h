@@ -42,15 +42,19 @@ class ConnectionPool {
     bool in_transaction_ = false;
   };
 
+  // What lets others go on, or keeps what is held, goes before what wants more.
+  enum class Urgency { usual, urgent };
   // Fails as the opening of a connection failed, unreachable at the deadline, or cancelled.
-  Task<Result<Loan>> take(Deadline deadline, std::stop_token stop = {});
+  Task<Result<Loan>> take(Deadline deadline, std::stop_token stop = {},
+                          Urgency urgency = Urgency::usual);
   // Ends what is under way and all that are idle.
   void close();
 
  private:
   struct Waiter {
-    explicit Waiter(Runtime& runtime) : served(runtime) {}
+    Waiter(Runtime& runtime, Urgency its_urgency) : served(runtime), urgency(its_urgency) {}
     Event served;
+    Urgency urgency;
     std::unique_ptr<SqlConnection> connection;
     std::optional<Failure> failure;
   };
@@ -70,9 +74,9 @@ class ConnectionPool {
   Open open_;
   std::size_t most_;
   std::size_t in_use_ = 0;
-  std::vector<Idle> idle_;  // the last used is last
-  std::list<Waiter*> queue_;
-  Reopening reopening_;  // Last: its task ends before what it uses.
+  std::vector<Idle> idle_;    // the last used is last
+  std::list<Waiter*> queue_;  // the urgent first
+  Reopening reopening_;       // Last: its task ends before what it uses.
 };
 
 }  // namespace holdfast::internal::table

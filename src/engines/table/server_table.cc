@@ -23,9 +23,10 @@ Failure not_held(const Claim& claim) {
 
 // ---- Requests ----------------------------------------------------------------------------------
 
-Task<std::optional<Failure>> ServerTable::recover(SqlError error, Deadline deadline) {
+Task<std::optional<Failure>> ServerTable::recover(SqlError error, Deadline limit,
+                                                  Deadline deadline) {
   const Failure failure = server_.failure_of(error);
-  if (deadline.passed(runtime_.now()) || error.cancelled) co_return failure;
+  if (limit.passed(runtime_.now()) || error.cancelled) co_return failure;
   // Another connection may tell; each request can be repeated.
   if (error.lost && error.may_have_run) co_return std::nullopt;
   if (error.lost) co_return failure;
@@ -42,20 +43,26 @@ Task<std::optional<Failure>> ServerTable::recover(SqlError error, Deadline deadl
 }
 
 Task<Result<ServerTable::Asked>> ServerTable::ask(std::vector<SqlStatement> statements,
-                                                  Deadline deadline, std::stop_token stop) {
+                                                  Deadline deadline, std::stop_token stop,
+                                                  Urgency urgency) {
   bool repeated = false;
   for (;;) {
     SqlOutcome outcome;
+    Deadline limit = deadline;
     {
-      Result<ConnectionPool::Loan> loan = co_await server_.connections().take(deadline, stop);
+      Result<ConnectionPool::Loan> loan =
+          co_await server_.connections().take(deadline, stop, urgency);
       if (!loan) co_return repeated ? unknown(loan.failure()) : loan.failure();
       loan->set_in_transaction(true);
-      outcome = co_await (*loan)->run(statements, deadline, stop);
+      limit = deadline.sooner(runtime_.now() + request_timeout_);
+      // Not to be cancelled: that closes the connection, and the server may execute what has
+      // arrived there after we have taken it back elsewhere.
+      outcome = co_await (*loan)->run(statements, limit);
       // After an error it may be inside one; that is rare enough to begin with another.
       loan->set_in_transaction(!outcome.ok());
     }
     if (outcome.ok()) co_return Asked{std::move(outcome), repeated};
-    const std::optional<Failure> failure = co_await recover(*outcome.error, deadline);
+    const std::optional<Failure> failure = co_await recover(*outcome.error, limit, deadline);
     if (failure) co_return repeated ? unknown(*failure) : *failure;
     repeated = repeated || outcome.error->may_have_run;
   }
@@ -63,12 +70,12 @@ Task<Result<ServerTable::Asked>> ServerTable::ask(std::vector<SqlStatement> stat
 
 Task<Result<ServerTable::Turned>> ServerTable::take_turn(Key key, ClaimId claim, bool make,
                                                          Decide decide, Deadline deadline,
-                                                         std::stop_token stop) {
+                                                         std::stop_token stop, Urgency urgency) {
   std::int64_t line = ServerRows::kUsualLine;
   bool repeated = false;
   for (;;) {
     Result<std::optional<Turned>> turned =
-        co_await try_turn(key, claim, make, decide, line, repeated, deadline, stop);
+        co_await try_turn(key, claim, make, decide, line, repeated, deadline, stop, urgency);
     if (!turned) co_return repeated ? unknown(turned.failure()) : turned.failure();
     if (*turned) {
       (*turned)->repeated = repeated;
@@ -80,8 +87,9 @@ Task<Result<ServerTable::Turned>> ServerTable::take_turn(Key key, ClaimId claim,
 
 Task<Result<std::optional<ServerTable::Turned>>> ServerTable::try_turn(
     const Key& key, const ClaimId& claim, bool make, const Decide& decide, std::int64_t& line,
-    bool& repeated, Deadline deadline, std::stop_token stop) {
+    bool& repeated, Deadline deadline, std::stop_token stop, Urgency urgency) {
   std::optional<SqlError> error;
+  Deadline limit = deadline;
   {
     const Dialect& sql = server_.dialect();
     ServerRows rows(sql, key.key, claim, server_.process());
@@ -90,13 +98,15 @@ Task<Result<std::optional<ServerTable::Turned>>> ServerTable::try_turn(
     questions.insert(questions.begin(), {sql.begin, {}});
     const std::size_t first = make ? 2 : 1;
 
-    Result<ConnectionPool::Loan> loan = co_await server_.connections().take(deadline, stop);
+    Result<ConnectionPool::Loan> loan =
+        co_await server_.connections().take(deadline, stop, urgency);
     if (!loan) co_return loan.failure();
     loan->set_in_transaction(true);
-    SqlOutcome outcome = co_await (*loan)->run(std::move(questions), deadline, stop);
+    limit = deadline.sooner(runtime_.now() + request_timeout_);
+    SqlOutcome outcome = co_await (*loan)->run(std::move(questions), limit, stop);
     if (outcome.error && outcome.error->lost) {
       // Nothing was committed, and the server rolls it back.
-      if (outcome.error->cancelled || deadline.passed(runtime_.now())) {
+      if (outcome.error->cancelled || limit.passed(runtime_.now())) {
         outcome.error->may_have_run = false;
         co_return server_.failure_of(*outcome.error);
       }
@@ -115,7 +125,8 @@ Task<Result<std::optional<ServerTable::Turned>>> ServerTable::try_turn(
       ending.statements.push_back({sql.rollback, {}});
     }
     // Not to be cancelled: it is short, and half-way nobody would know how it ended.
-    const Deadline end_by = deadline.later(runtime_.now() + std::chrono::milliseconds(250));
+    const BootTime soon = runtime_.now() + std::chrono::milliseconds(250);
+    const Deadline end_by = limit.later(soon);
     const SqlOutcome ended = co_await (*loan)->run(std::move(ending.statements), end_by);
     // What comes after the commit may fail.
     if (ended.results.size() > ending.commit) {
@@ -133,7 +144,7 @@ Task<Result<std::optional<ServerTable::Turned>>> ServerTable::try_turn(
     }
   }
   if (error) {
-    const std::optional<Failure> failure = co_await recover(*error, deadline);
+    const std::optional<Failure> failure = co_await recover(*error, limit, deadline);
     if (failure) co_return *failure;
   }
   co_return std::optional<Turned>();
@@ -206,8 +217,8 @@ Task<Result<Taken>> ServerTable::acquire(const Claim& claim, bool queue, Deadlin
     return true;
   };
   Decide decision = std::ref(decide);
-  const Result<Turned> turned =
-      co_await take_turn(key_of(claim.name), claim.id, true, std::move(decision), deadline, stop);
+  const Result<Turned> turned = co_await take_turn(
+      key_of(claim.name), claim.id, true, std::move(decision), deadline, stop, Urgency::usual);
   if (!turned) co_return turned.failure();
   if (refused) co_return *refused;
   taken.sent_at = turned->sent_at;
@@ -288,7 +299,8 @@ Task<Result<bool>> ServerTable::give_back(const Claim& claim, const Key& key, bo
                            server_.process()}});
   }
   statements.push_back({sql.free, {key.key, to_value(claim.id)}});
-  const Result<Asked> asked = co_await ask(std::move(statements), deadline);
+  const Result<Asked> asked =
+      co_await ask(std::move(statements), deadline, std::stop_token(), Urgency::urgent);
   if (!asked) co_return asked.failure();
   repeated = repeated || asked->repeated;
   const std::vector<SqlRows>& results = asked->outcome.results;
@@ -323,8 +335,8 @@ Task<Result<bool>> ServerTable::release(const Claim& claim, Deadline deadline) {
     return ended != Turn::Ended::nothing;
   };
   Decide decision = std::ref(decide);
-  const Result<Turned> turned =
-      co_await take_turn(key, claim.id, false, std::move(decision), deadline, {});
+  const Result<Turned> turned = co_await take_turn(key, claim.id, false, std::move(decision),
+                                                   deadline, std::stop_token(), Urgency::urgent);
   if (!turned) co_return turned.failure();
   // Nothing there the second time: the first may have ended it.
   if (repeated || turned->repeated) co_return true;
@@ -336,7 +348,8 @@ Task<Result<bool>> ServerTable::evict(const Name& name, Token token, Deadline de
   const auto decide = [&](Turn& turn) { return evicted = turn.evict(token); };
   Decide decision = std::ref(decide);
   const Result<Turned> turned =
-      co_await take_turn(key_of(name), ClaimId(), false, std::move(decision), deadline, {});
+      co_await take_turn(key_of(name), ClaimId(), false, std::move(decision), deadline,
+                         std::stop_token(), Urgency::urgent);
   if (!turned) co_return turned.failure();
   co_return turned->repeated || (turned->found && evicted);
 }
@@ -359,7 +372,8 @@ Task<std::vector<Result<Grant>>> ServerTable::renew(std::span<const Hold> holds,
                             {key_of(claim.name).key, to_value(claim.id),
                              std::int64_t{claim.ttl.count()}, to_row(holds[i].token)}});
     }
-    const Result<Asked> asked = co_await ask(std::move(statements), deadline);
+    const Result<Asked> asked =
+        co_await ask(std::move(statements), deadline, std::stop_token(), Urgency::urgent);
     for (std::size_t i = begin; i < end; ++i) {
       if (!asked) {
         outcomes.emplace_back(asked.failure());

@@ -35,8 +35,14 @@ struct Taken {
 
 class ServerTable {
  public:
-  ServerTable(Runtime& runtime, TableServer& server, std::string prefix)
-      : runtime_(runtime), server_(server), prefix_(std::move(prefix)), background_(runtime) {}
+  // No request is waited for longer than `request_timeout`; a connection for it, until the caller's
+  // deadline.
+  ServerTable(Runtime& runtime, TableServer& server, std::string prefix, Duration request_timeout)
+      : runtime_(runtime),
+        server_(server),
+        prefix_(std::move(prefix)),
+        request_timeout_(request_timeout),
+        background_(runtime) {}
 
   // Nothing given: it is not free, or others wait. For exclusive claims.
   Task<Result<Taken>> take(const Claim& claim, Deadline deadline, std::stop_token stop);
@@ -75,16 +81,18 @@ class ServerTable {
     SqlOutcome outcome;
     bool repeated = false;  // it may have been executed once before
   };
+  using Urgency = ConnectionPool::Urgency;
   Task<Result<Asked>> ask(std::vector<SqlStatement> statements, Deadline deadline,
-                          std::stop_token stop = {});
+                          std::stop_token stop = {}, Urgency urgency = Urgency::usual);
   Task<Result<Turned>> take_turn(Key key, ClaimId claim, bool make, Decide decide,
-                                 Deadline deadline, std::stop_token stop);
+                                 Deadline deadline, std::stop_token stop, Urgency urgency);
   Task<Result<std::optional<Turned>>> try_turn(const Key& key, const ClaimId& claim, bool make,
                                                const Decide& decide, std::int64_t& line,
                                                bool& repeated, Deadline deadline,
-                                               std::stop_token stop);
+                                               std::stop_token stop, Urgency urgency);
   // After an error of a request that was not committed: nothing if it should be tried again.
-  Task<std::optional<Failure>> recover(SqlError error, Deadline deadline);
+  // It had until `limit` for its answer.
+  Task<std::optional<Failure>> recover(SqlError error, Deadline limit, Deadline deadline);
   // What has to be sent to end the turn.
   struct Ending {
     std::vector<SqlStatement> statements;
@@ -100,6 +108,7 @@ class ServerTable {
   Runtime& runtime_;
   TableServer& server_;
   std::string prefix_;
+  Duration request_timeout_;
   // Claims of ours that have queued, until they are released. Others are likely to queue behind.
   std::unordered_set<ClaimId> queued_;
   std::optional<BootTime> clean_at_;

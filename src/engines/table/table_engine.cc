@@ -16,7 +16,7 @@ TableEngine::TableEngine(Runtime& runtime, std::unique_ptr<TableServer> server,
       server_(std::move(server)),
       guarantees_(std::move(guarantees)),
       request_timeout_(request_timeout),
-      table_(runtime, *server_, std::move(prefix)) {
+      table_(runtime, *server_, std::move(prefix), request_timeout) {
   server_->on_wake = [this](const ClaimId& claim, const std::optional<Given>& given) {
     on_wake(claim, given);
   };
@@ -131,6 +131,11 @@ Task<Result<Grant>> TableEngine::wait_in_line(const Claim& claim, const Wait& wa
     } else {
       const bool passing = taken.code() == Code::unreachable || taken.code() == Code::unknown;
       if (wait.stop.stop_requested()) co_return co_await leave(claim, cancelled());
+      // The short way was answered, or the queue: somebody has it, and our time is over.
+      const bool known = in_line || claim.mode == Mode::exclusive;
+      if (known && taken.code() == Code::unreachable && wait.deadline.passed(now)) {
+        co_return co_await leave(claim, Failure::busy(std::move(busy)));
+      }
       if (!in_line || !passing || now - last_answer > kPatience || wait.deadline.passed(now)) {
         co_return co_await leave(claim, taken.failure());
       }

@@ -47,10 +47,12 @@ class TableEngine final : public Engine {
     return limit.sooner(runtime().now() + request_timeout_);
   }
   // A question that is asked shortly before the wait is over, or by one who does not wait at all,
-  // should still be answered.
+  // should still be answered: what is given up may be executed later, and stay for its ttl. Who waits
+  // may do so for a connection, too.
   Deadline answer_deadline(const Wait& wait) const {
-    constexpr Duration kGrace = std::chrono::milliseconds(250);
-    return request_deadline(wait.deadline.later(runtime().now() + kGrace));
+    constexpr Duration kGrace = std::chrono::seconds(1);
+    const Deadline limit = wait.deadline.later(runtime().now() + kGrace);
+    return wait.queue ? limit : request_deadline(limit);
   }
   Task<Result<Grant>> try_once(const Claim& claim, const Wait& wait);
   Task<Result<Grant>> wait_in_line(const Claim& claim, const Wait& wait);

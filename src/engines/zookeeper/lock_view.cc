@@ -65,7 +65,7 @@ LockInfo LockView::describe_lock(const Name& name, const std::vector<SeenNode>& 
     if (one.node.mode == Mode::permit) info.permits = one.node.permits;
     if (holds(nodes, i)) {
       HolderInfo holder{.id = id, .mode = one.node.mode, .token = one.token(), .label = one.label};
-      // From when it is there; how long it waited nobody knows. (It can last a third longer than
+      // From when it is there; how long it waited nobody knows. (It can last half as long again as
       // its ttl: see SessionProof.)
       if (one.data) holder.expires_in = one.data->ttl;
       info.last_token = std::max(info.last_token, holder.token);

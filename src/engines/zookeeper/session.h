@@ -36,7 +36,7 @@ struct SessionKey {
 
 class Session final : private ConnectionListener {
  public:
-  // A ttl that is believed must end before the session can: by the third that is on top of it.
+  // A ttl that is believed must end before the session can: by the half that is on top of it.
   // (See SessionProof: 0.3 of the timeout for what may be on its way, the rest for our pings.)
   static Duration timeout_for(Duration ttl) { return ttl + ttl / 2; }
 

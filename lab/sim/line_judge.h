@@ -1,0 +1,56 @@
+// LineJudge: whether a lock server serves those who wait in the order in which they came. Who has
+// not asked for a while is not waited for.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <vector>
+
+#include "lab/sim/lock_store.h"
+
+namespace holdfast::lab::sim {
+
+class LineJudge final : public LineWatcher {
+ public:
+  // Who waits asks again in less than `silence`.
+  LineJudge(const internal::SimWorld& world, Duration silence, std::function<void()> overtaken)
+      : world_(world), silence_(silence), overtaken_(std::move(overtaken)) {}
+
+  void on_waiting(const ClaimId& claim) override {
+    const auto place = find(claim);
+    if (place == line_.end()) {
+      line_.push_back({claim, world_.now()});
+    } else {
+      place->asked = world_.now();
+    }
+  }
+  void on_served(const ClaimId& claim) override {
+    const auto mine = find(claim);
+    const bool overtook = std::any_of(line_.begin(), mine, [&](const Place& before) {
+      return world_.now() - before.asked < silence_;
+    });
+    if (overtook) overtaken_();
+    on_left(claim);
+  }
+  void on_left(const ClaimId& claim) override {
+    std::erase_if(line_, [&](const Place& place) { return place.claim == claim; });
+  }
+  void on_line_lost() override { line_.clear(); }
+
+ private:
+  struct Place {
+    ClaimId claim;
+    BootTime asked;
+  };
+  std::vector<Place>::iterator find(const ClaimId& claim) {
+    return std::find_if(line_.begin(), line_.end(),
+                        [&](const Place& place) { return place.claim == claim; });
+  }
+
+  const internal::SimWorld& world_;
+  Duration silence_;
+  std::function<void()> overtaken_;
+  std::vector<Place> line_;
+};
+
+}  // namespace holdfast::lab::sim

@@ -1,0 +1,376 @@
+#include "lab/sim/quorum_schedule.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "engines/quorum/tally.h"
+#include "lab/sim/quorum_stage.h"
+
+namespace holdfast::lab::sim {
+
+using internal::quorum::majority_of;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+namespace {
+
+constexpr std::size_t kClientsOfQuorum = 3;
+
+std::string label_of(const char* what, std::size_t number) {
+  return std::string(what) + ' ' + std::to_string(number);
+}
+
+}  // namespace
+
+QuorumStage::QuorumStage(const QuorumModel& the_model, const Order& order, QuorumMarks& the_marks)
+    : model(the_model),
+      marks(the_marks),
+      world(order.seed),
+      network(world, the_marks.network),
+      checker(
+          nodes, the_marks.checker,
+          [this](Finding finding, const std::string& what) { find(finding, what); },
+          order.keep_history ? QuorumChecker::Tell([this](const std::string& what) { note(what); })
+                             : QuorumChecker::Tell()),
+      order_(order),
+      decisions_(order.seed, order.selection ? *order.selection : all_),
+      chaos_node_(world),
+      chaos_(chaos_node_) {
+  const std::size_t size = happens(0.6) ? 3 : 5;
+  for (std::size_t i = 0; i < size; ++i) {
+    nodes.push_back(std::make_unique<QuorumNode>(world, i, model.rules));
+  }
+  for (std::size_t i = 0; i < kClientsOfQuorum; ++i) {
+    programs_.push_back(std::make_unique<QuorumProgram>(*this, i));
+  }
+}
+
+void QuorumStage::find(Finding finding, const std::string& what) {
+  note("VIOLATION (" + std::string(to_text(finding)) + "): " + what);
+  outcome_.find(finding, what);
+  // These may be the way of a quorum, by its faults; anything else is the end.
+  over_ = over_ || (finding != Finding::overlap && finding != Finding::harm_bare &&
+                    finding != Finding::harm_write_fence);
+}
+
+void QuorumStage::note(const std::string& what) {
+  if (!order_.keep_history) return;
+  char time[32];
+  const double now = std::chrono::duration<double>(world.now().time_since_epoch()).count() - 1000;
+  std::snprintf(time, sizeof time, "%9.4f s  ", now);
+  outcome_.history.push_back(time + what);
+}
+
+Outcome QuorumStage::run() {
+  draw_faults();
+  for (auto& program : programs_) program->start();
+  chaos_.spawn(inject());
+  const BootTime end = world.now() + kFaultPhase + kSettling + 2 * kPatience;
+  const bool all_done = world.run(
+      [this] {
+        check_beliefs();
+        return over_ || std::all_of(programs_.begin(), programs_.end(),
+                                    [](const auto& program) { return program->finished(); });
+      },
+      end);
+  if (!all_done) find(Finding::no_progress, "a client did not get the lock");
+  if (!over_) {
+    static_cast<void>(world.run([] { return false; }, world.now() + 2 * kTtl));
+    check_nothing_is_left();
+  }
+  for (const auto& node : nodes) {
+    marks.reservations += node->reservations;
+    marks.reservations_used += node->reservations_used;
+    marks.low_tokens += node->low_tokens;
+    marks.rejoins += node->rejoins;
+    marks.dead_waiters += node->unheard;
+  }
+  programs_.clear();
+  outcome_.faults = decisions_.happened();
+  outcome_.decisions = decisions_.made();
+  return std::move(outcome_);
+}
+
+// ---- Faults ------------------------------------------------------------------------------------
+
+bool QuorumStage::strike(bool enabled, FaultKind kind, double probability) {
+  return decisions_.happens(probability) && enabled && decisions_.take(kind);
+}
+
+// A random subset: a schedule with all of them at once seldom gets far.
+void QuorumStage::draw_faults() {
+  std::string given = "given " + std::to_string(nodes.size()) + " nodes";
+  const auto draw = [&](double probability, const char* what) {
+    const bool chosen = decisions_.happens(probability);
+    if (chosen) given += std::string(", ") + what;
+    return chosen;
+  };
+  draw_network(given);
+  sharing = draw(0.3, "readers");
+  pausing_clients_ = draw(0.5, "pauses of clients");
+  pausing_nodes_ = draw(0.4, "pauses of nodes");
+  crashing_ = draw(0.3, "crashes of clients");
+  cutting_ = draw(0.4, "partitions");
+  restarting_ = draw(0.3, "restarts of nodes");
+  wiping_ = draw(0.4, "loss of data");
+  // It is for exclusion alone: tokens must hold without it.
+  if (strike(wiping_, FaultKind::unsafe_rejoin, 0.4)) {
+    given += ", no silence of nodes that rejoin";
+    silence = Duration(0);
+  }
+  node_jumps_ = draw(0.25, "jumps of the nodes' clocks");
+  client_jumps_ = draw(0.25, "jumps of the clients' wall clocks");
+  const bool just_then = draw(0.5, "loss of data above all just after a vote");
+  if (wiping_ && just_then) {
+    checker.on_accepted = [this](QuorumNode& node) {
+      if (!healed_ && happens(0.1)) chaos_.spawn(wipe_soon(node));
+    };
+  }
+  sound_ = !node_jumps_ && silence == kTtl;
+  // With more patience than the ttl, an attempt outlives the votes that it got.
+  if (draw(0.5, "patient clients")) request_timeout = 3 * kTtl;
+  draw_clocks(given);
+  note(given);
+}
+
+void QuorumStage::draw_network(std::string& given) {
+  NetworkFaults faults;
+  const double loss = 0.03 * decisions_.uniform();
+  const double slow = 0.15 * decisions_.uniform();
+  if (strike(true, FaultKind::loss, 0.5)) {
+    faults.loss = loss;
+    given += ", connections that break";
+  }
+  if (strike(true, FaultKind::slow, 0.5)) {
+    faults.slow = slow;
+    given += ", a slow network";
+  }
+  network.set_faults(faults);
+}
+
+void QuorumStage::draw_clocks(std::string& given) {
+  const std::uint64_t rates = decisions_.next();
+  if (strike(true, FaultKind::drift, 0.6)) {
+    given += ", clocks that run apart";
+    // Half a per cent each way: as far apart as 1 % allows for.
+    const auto rate = [&](std::size_t bit) { return rates >> bit & 1U ? 1.0049 : 0.9951; };
+    for (auto& node : nodes) node->runtime().set_clock_rate(rate(node->number()));
+    for (auto& program : programs_) program->node().set_clock_rate(rate(program->number() + 8));
+  }
+  if (strike(true, FaultKind::client_skew, 0.25)) {
+    given += ", clients whose clocks are before 1970";
+    // They propose small tokens, so that they often propose the same.
+    constexpr Duration kFar = std::chrono::hours(24 * 365 * 60);
+    for (auto& program : programs_) program->node().jump_wall_clock(-kFar);
+  }
+}
+
+Task<void> QuorumStage::inject() {
+  const BootTime until = chaos_node_.now() + kFaultPhase;
+  while (chaos_node_.now() < until) {
+    const Duration pause = decisions_.up_to(milliseconds(600));
+    co_await sleep_until(chaos_node_, chaos_node_.now() + pause);
+    strike_client(*programs_[decisions_.one_of(programs_.size())]);
+    strike_node(*nodes[decisions_.one_of(nodes.size())]);
+  }
+  heal();
+}
+
+void QuorumStage::strike_client(QuorumProgram& victim) {
+  const std::string who = label_of("client", victim.number());
+  const Duration pause = decisions_.up_to(3 * kTtl);
+  const Duration cut = decisions_.up_to(2 * kTtl);
+  const std::size_t node = decisions_.one_of(nodes.size());
+  const Duration far = decisions_.happens(0.2) ? Duration(std::chrono::hours(2)) : seconds(3);
+  const Duration jump = decisions_.up_to(2 * far) - far;
+  if (strike(pausing_clients_, FaultKind::client_pause, 0.4)) {
+    const Duration span = decisions_.length(pause);
+    ++marks.client_pauses;
+    if (victim.has_lease() && span > kTtl) ++marks.pauses_while_held;
+    note("when " + who + " is paused for " + std::to_string(span / milliseconds(1)) + " ms");
+    victim.node().pause_for(span);
+  }
+  if (strike(cutting_, FaultKind::client_cut, 0.2)) {
+    ++marks.cuts;
+    note("when " + who + " is cut off");
+    chaos_.spawn(cut_off(victim, decisions_.length(cut)));
+  }
+  if (strike(cutting_, FaultKind::client_cut, 0.4)) {
+    ++marks.cuts;
+    note("when " + who + " is cut off from node " + std::to_string(node));
+    chaos_.spawn(cut_off_at(victim, node, decisions_.length(cut)));
+  }
+  if (strike(crashing_, FaultKind::client_crash, 0.1)) {
+    ++marks.crashes;
+    note("when " + who + " crashes");
+    victim.crash();
+    victim.start();
+  }
+  if (strike(client_jumps_, FaultKind::client_jump, 0.3)) {
+    ++marks.client_jumps;
+    note("when the wall clock of " + who + " jumps");
+    victim.node().jump_wall_clock(jump);
+  }
+}
+
+void QuorumStage::strike_node(QuorumNode& victim) {
+  const std::string who = label_of("node", victim.number());
+  const Duration pause = decisions_.up_to(2 * kTtl);
+  if (strike(pausing_nodes_, FaultKind::server_pause, 0.4)) {
+    ++marks.node_pauses;
+    note("when " + who + " is paused");
+    victim.runtime().pause_for(decisions_.length(pause));
+  }
+  if (strike(restarting_, FaultKind::server_restart, 0.3)) {
+    ++marks.restarts;
+    note("when " + who + " restarts with its data");
+    victim.restart();
+    victim.runtime().pause_for(decisions_.length(pause / 4));
+  }
+  const bool wiped = decisions_.happens(0.3);
+  if (wiping_ && wiped) wipe(victim);
+  strike_clock(victim);
+}
+
+// Back by a few seconds only, in all: what is locked then stays so for that much longer.
+void QuorumStage::strike_clock(QuorumNode& victim) {
+  // With clients ahead as well, nodes could be led to tokens that others refuse for an hour.
+  const bool far = decisions_.happens(0.1) && !client_jumps_;
+  const Duration near = decisions_.up_to(seconds(4)) - seconds(1);
+  if (!strike(node_jumps_, FaultKind::server_jump, 0.2)) return;
+  ++marks.node_jumps;
+  const Duration by = far ? Duration(std::chrono::hours(2)) : decisions_.length(near);
+  note("when the clock of node " + std::to_string(victim.number()) + " jumps by " +
+       std::to_string(by / milliseconds(1)) + " ms");
+  victim.runtime().jump_wall_clock(by);
+}
+
+void QuorumStage::wipe(QuorumNode& victim) {
+  if (!may_be_wiped(victim) || !decisions_.take(FaultKind::server_wipe)) return;
+  ++marks.wipes;
+  data_was_lost_ = true;
+  note("when node " + std::to_string(victim.number()) + " restarts without its data");
+  victim.wipe();
+  if (happens(0.3)) victim.runtime().pause_for(up_to(milliseconds(500)));
+}
+
+Task<void> QuorumStage::wipe_soon(QuorumNode& victim) {
+  co_await sleep_until(chaos_node_, chaos_node_.now() + up_to(milliseconds(4)));
+  if (!healed_) wipe(victim);
+}
+
+// Without enough others nobody knows the last token any more, and a person has to decide.
+bool QuorumStage::may_be_wiped(const QuorumNode& victim) const {
+  const auto others = std::count_if(nodes.begin(), nodes.end(), [&](const auto& node) {
+    return node.get() != &victim && node->marker().votes();
+  });
+  return static_cast<std::size_t>(others) >= majority_of_others(nodes.size());
+}
+
+Task<void> QuorumStage::cut_off(QuorumProgram& victim, Duration span) {
+  victim.set_cut(true);
+  co_await sleep_until(chaos_node_, chaos_node_.now() + span);
+  victim.set_cut(false);
+}
+
+Task<void> QuorumStage::cut_off_at(QuorumProgram& victim, std::size_t node, Duration span) {
+  victim.set_cut_at(node, true);
+  co_await sleep_until(chaos_node_, chaos_node_.now() + span);
+  victim.set_cut_at(node, false);
+}
+
+Task<void> QuorumStage::cancel(std::stop_source source) {
+  co_await sleep_until(chaos_node_, chaos_node_.now() + up_to(milliseconds(300)));
+  source.request_stop();
+}
+
+void QuorumStage::heal() {
+  network.set_faults(NetworkFaults{});
+  healed_ = true;
+  healed_at_ = world.now();
+  note("when all is well again");
+}
+
+// ---- Checks ------------------------------------------------------------------------------------
+
+void QuorumStage::check_beliefs() {
+  if (over_) return;
+  std::size_t alone = 0;
+  std::size_t shared = 0;
+  for (auto& program : programs_) {
+    const Claim* claim = program->believes();
+    if (!claim) continue;
+    ++(claim->mode == Mode::exclusive ? alone : shared);
+    if (sound_ && !data_was_lost_ && checker.words_of(claim->id) < majority_of(nodes.size())) {
+      find(Finding::broken_lease, "client " + std::to_string(program->number()) +
+                                      " believes to hold the lock, and no majority has its word");
+    }
+  }
+  const bool overlapping = alone > 1 || (alone == 1 && shared > 0);
+  if (overlapping && !overlapping_) find(Finding::overlap, "two clients believe to hold the lock");
+  overlapping_ = overlapping;
+}
+
+void QuorumStage::check_nothing_is_left() {
+  for (const auto& node : nodes) {
+    if (!node->locked()) continue;
+    find(Finding::stranded,
+         "node " + std::to_string(node->number()) + " is locked, and nobody holds the lock");
+  }
+}
+
+// ---- Marks -------------------------------------------------------------------------------------
+
+Marks QuorumMarks::list() const {
+  return {{"messages", network.sent},
+          {"messages lost", network.lost},
+          {"messages slow", network.slow},
+          {"connections broken", voters.links.broken},
+          {"messages overtaken by a reconnection", voters.links.overtaken},
+          {"scripts sent twice", voters.sent_twice},
+          {"votes asked for", voters.votes},
+          {"votes without an answer", voters.silent},
+          {"votes refused for the epoch", voters.closed},
+          {"votes that came too late", checker.late_votes},
+          {"split votes", checker.split_votes},
+          {"votes given back to wait", voters.yields},
+          {"tokens too low", low_tokens},
+          {"tokens proposed again", voters.second_rounds},
+          {"grants", checker.grants},
+          {"grants counted after a higher one", checker.slow_grants},
+          {"leases", leases},
+          {"leases, shared", shared_leases},
+          {"leases lost", losses},
+          {"renewals", renewals},
+          {"failed renewals", failed_renewals},
+          {"busy", busy},
+          {"cancelled", cancelled},
+          {"unknown outcomes", unknowns},
+          {"reservations", reservations},
+          {"reservations used", reservations_used},
+          {"dead waiters skipped", dead_waiters},
+          {"pauses of clients", client_pauses},
+          {"pauses beyond the ttl while held", pauses_while_held},
+          {"pauses of nodes", node_pauses},
+          {"crashes of clients", crashes},
+          {"partitions", cuts},
+          {"restarts of nodes", restarts},
+          {"nodes that lost their data", wipes},
+          {"nodes that rejoined", rejoins},
+          {"jumps of the nodes' clocks", node_jumps},
+          {"jumps of the clients' wall clocks", client_jumps},
+          {"refused by the fence", checker.refused_by_fence}};
+}
+
+FaultSet QuorumMarks::faults_of_schedules() {
+  using enum FaultKind;
+  return FaultSet(loss, slow, drift, client_skew, client_pause, client_cut, client_crash,
+                  client_jump, server_pause, server_restart, server_wipe, server_jump,
+                  unsafe_rejoin);
+}
+
+Outcome run_quorum_schedule(const QuorumModel& model, const Order& order, QuorumMarks& marks) {
+  return QuorumStage(model, order, marks).run();
+}
+
+}  // namespace holdfast::lab::sim

@@ -1,0 +1,256 @@
+#include "lab/sim/sim_electorate.h"
+
+#include <algorithm>
+#include <map>
+
+#include "engines/quorum/tally.h"
+
+namespace holdfast::lab::sim {
+
+using internal::quorum::Era;
+using internal::quorum::majority_of;
+using Marker = QuorumNode::Marker;
+
+struct SimElectorate::Outlook {
+  explicit Outlook(Runtime& runtime) : changed(runtime) {}
+  Nodes answered;
+  std::size_t pending = 0;
+  Event changed;
+};
+
+SimElectorate::SimElectorate(internal::SimRuntime& client,
+                             const std::vector<std::unique_ptr<QuorumNode>>& nodes,
+                             SimNetwork& network, VoterMarks& marks, VoteWatcher& watcher,
+                             const internal::quorum::QuorumOptions& options, Duration silence)
+    : client_(client),
+      options_(options),
+      silence_(silence),
+      guarantees_{.engine = "sim",
+                  .recipe = "quorum",
+                  .exclusion = Exclusion::bounded_by_clocks,
+                  .token = TokenStrength::quorum,
+                  .wake_up = WakeUp::push,
+                  .fairness = Fairness::roughly,
+                  .shared_mode = true},
+      opened_(client),
+      background_(client) {
+  for (const auto& node : nodes) {
+    voters_.push_back(
+        std::make_unique<SimVoter>(client, *node, network, marks, watcher, options.node_timeout));
+  }
+}
+
+void SimElectorate::set_cut(bool cut) {
+  for (const auto& voter : voters_) voter->set_cut(cut);
+}
+
+// ---- Asking all of them ------------------------------------------------------------------------
+
+Task<void> SimElectorate::tend(std::size_t node, What what, Deadline deadline,
+                               std::shared_ptr<Outlook> outlook) {
+  SimVoter& voter = *voters_[node];
+  Result<void> done(Failure(Code::unreachable, {}));
+  if (voter.responsive()) done = co_await voter.ready(deadline);
+  if (done) done = co_await voter.tend(std::move(what), deadline);
+  if (done) outlook->answered.push_back(node);
+  --outlook->pending;
+  outlook->changed.set();
+}
+
+Task<SimElectorate::Nodes> SimElectorate::tend_all(Nodes nodes, What what, Deadline deadline) {
+  constexpr Duration kStragglers = std::chrono::milliseconds(5);
+  const auto outlook = std::make_shared<Outlook>(client_);
+  outlook->pending = nodes.size();
+  const BootTime begin = client_.now();
+  Deadline limit = deadline.sooner(begin + 4 * options_.node_timeout);
+  TaskGroup group(client_);
+  for (const std::size_t node : nodes) group.spawn(tend(node, what, limit, outlook));
+  while (outlook->pending > 0) {
+    if (outlook->answered.size() >= majority_of(nodes.size())) {
+      limit = limit.sooner(begin + std::max<Duration>(kStragglers, 3 * (client_.now() - begin)));
+    }
+    outlook->changed.reset();
+    if (co_await outlook->changed.wait(limit) == Woken::timed_out) break;
+  }
+  co_return outlook->answered;
+}
+
+SimElectorate::Nodes SimElectorate::in_state(const Nodes& nodes, State state) const {
+  Nodes found;
+  for (const std::size_t node : nodes) {
+    if (voters_[node]->marker().state == state) found.push_back(node);
+  }
+  return found;
+}
+
+// ---- Epochs ------------------------------------------------------------------------------------
+
+Era SimElectorate::new_epoch() {
+  const auto since_epoch = client_.wall().time_since_epoch();
+  const auto now_ms = std::chrono::duration_cast<std::chrono::milliseconds>(since_epoch).count();
+  const auto wall_ms = static_cast<std::uint64_t>(std::max<std::int64_t>(now_ms, 1));
+  return Era{std::max(era_.number + 1, wall_ms), client_.random() >> 11};
+}
+
+void SimElectorate::hear_of(const Marker& marker) {
+  if (marker.era > era_) {
+    era_ = marker.era;
+    established_ = false;
+  }
+  if (marker.votes() && marker.era == era_ && marker.established) established_ = true;
+}
+
+bool SimElectorate::in_motion() const {
+  const auto there = std::count_if(voters_.begin(), voters_.end(), [](const auto& voter) {
+    return voter->marker_known() && voter->marker().votes();
+  });
+  return static_cast<std::size_t>(there) >= majority_of(size());
+}
+
+Task<Result<bool>> SimElectorate::open(Duration, Deadline deadline) {
+  if (opening_) {
+    static_cast<void>(co_await opened_.wait(deadline));
+    co_return true;
+  }
+  opening_ = true;
+  opened_.reset();
+  constexpr int kMostTries = 20;
+  constexpr Duration kPause = std::chrono::milliseconds(2);
+  bool done = co_await do_open(deadline);
+  for (int tries = 1; !done && in_motion() && tries < kMostTries; ++tries) {
+    const BootTime again = client_.now() + client_.jitter(kPause * tries, 0.5);
+    if (deadline.passed(again)) break;
+    static_cast<void>(co_await sleep_until(client_, again, background_.stop_token()));
+    done = co_await do_open(deadline);
+  }
+  looked_at_ = client_.now();
+  opening_ = false;
+  opened_.set();
+  co_return done;
+}
+
+void SimElectorate::look_after() {
+  constexpr Duration kPause = std::chrono::milliseconds(500);
+  if (opening_ || client_.now() - looked_at_ < kPause) return;
+  const bool well = std::all_of(voters_.begin(), voters_.end(), [&](const auto& voter) {
+    return !voter->marker_known() || (voter->marker().votes() && voter->marker().era == era_);
+  });
+  if (well) return;
+  looked_at_ = client_.now();
+  background_.spawn(open_in_background());
+}
+
+Task<void> SimElectorate::open_in_background() {
+  static_cast<void>(
+      co_await open(Duration(0), Deadline::at(client_.now() + options_.request_timeout)));
+}
+
+Task<bool> SimElectorate::do_open(Deadline deadline) {
+  Nodes everybody(size());
+  for (std::size_t node = 0; node < size(); ++node) everybody[node] = node;
+  const Nodes seen = co_await tend_all(everybody, nullptr, deadline);
+  for (const std::size_t node : seen) hear_of(voters_[node]->marker());
+  const Nodes open = in_state(seen, State::open);
+  if (open.size() >= majority_of_others(size())) {
+    co_await bring_back(seen, in_state(seen, State::blank), open, deadline);
+  }
+  Nodes behind;
+  for (const std::size_t node : in_state(seen, State::open)) {
+    if (voters_[node]->marker().era < era_) behind.push_back(node);
+  }
+  if (!behind.empty()) co_await raise(std::move(behind), deadline);
+  if (!established_) co_await establish(in_state(seen, State::open), deadline);
+  std::size_t voting = 0;
+  for (const std::size_t node : in_state(seen, State::open)) {
+    if (voters_[node]->marker().era == era_) ++voting;
+  }
+  co_return established_&& voting >= majority_of(size());
+}
+
+Task<void> SimElectorate::raise(Nodes nodes, Deadline deadline) {
+  What what = [era = era_, established = established_](QuorumNode& node) {
+    node.raise(era, established);
+  };
+  const Nodes told = co_await tend_all(std::move(nodes), std::move(what), deadline);
+  for (const std::size_t node : told) hear_of(voters_[node]->marker());
+}
+
+Task<void> SimElectorate::establish(Nodes nodes, Deadline deadline) {
+  std::map<std::size_t, Marker> before;
+  for (const std::size_t node : nodes) {
+    const Marker& marker = voters_[node]->marker();
+    if (marker.votes() && marker.era == era_) before[node] = marker;
+  }
+  if (before.size() < majority_of(size())) co_return;
+  const Era era = era_;
+  const Nodes told = co_await tend_all(std::move(nodes), nullptr, deadline);
+  std::size_t unchanged = 0;
+  for (const std::size_t node : told) {
+    const auto place = before.find(node);
+    if (place != before.end() && place->second == voters_[node]->marker()) ++unchanged;
+    hear_of(voters_[node]->marker());
+  }
+  if (unchanged < majority_of(size()) || era_ != era) co_return;
+  established_ = true;
+  co_await raise(in_state(told, State::open), deadline);
+}
+
+// ---- A node that lost its data -----------------------------------------------------------------
+
+Task<void> SimElectorate::bring_back(Nodes seen, Nodes blank, Nodes open, Deadline deadline) {
+  if (!blank.empty()) {
+    What what = [nonce = client_.random()](QuorumNode& node) { node.mark(nonce); };
+    co_await tend_all(blank, std::move(what), deadline);
+  }
+  for (const std::size_t node : in_state(seen, State::marked)) co_await join(node, open, deadline);
+  for (const std::size_t node : in_state(seen, State::joining)) {
+    if (voters_[node]->silent_for() == Duration(0)) co_await finish(node, open, deadline);
+  }
+}
+
+Task<void> SimElectorate::join(std::size_t node, Nodes open, Deadline deadline) {
+  const Marker marked = voters_[node]->marker();
+  const Nodes asked = co_await tend_all(open, nullptr, deadline);
+  const Nodes others = in_state(asked, State::open);
+  if (others.size() < majority_of_others(size())) co_return;
+  for (const std::size_t other : others) hear_of(voters_[other]->marker());
+  const Era epoch = new_epoch();
+  era_ = epoch;
+  established_ = false;
+  co_await raise(others, deadline);
+  std::size_t raised = 0;
+  for (const std::size_t other : others) {
+    const Marker& marker = voters_[other]->marker();
+    if (marker.votes() && marker.era >= epoch) ++raised;
+  }
+  if (raised < majority_of_others(size())) co_return;
+  What what = [marked, epoch, silence = silence_](QuorumNode& at) {
+    at.join(marked, epoch, silence);
+  };
+  Nodes alone{node};
+  co_await tend_all(std::move(alone), std::move(what), deadline);
+}
+
+Task<void> SimElectorate::finish(std::size_t node, Nodes open, Deadline deadline) {
+  const Marker marker = voters_[node]->marker();
+  std::uint64_t highest = 0;
+  std::size_t asked = 0;
+  for (const std::size_t other : open) {
+    if (voters_[other]->marker().era < marker.era) continue;
+    const Result<std::uint64_t> fence = co_await voters_[other]->fence_of(deadline);
+    if (!fence) continue;
+    const Result<void> looked = co_await voters_[other]->tend(nullptr, deadline);
+    const Marker& seen = voters_[other]->marker();
+    if (!looked || !seen.votes() || seen.era < marker.era) continue;
+    ++asked;
+    highest = std::max(highest, *fence);
+  }
+  if (asked < majority_of_others(size())) co_return;
+  const Result<bool> adopted = co_await voters_[node]->adopt(highest, deadline);
+  if (!adopted || !*adopted) co_return;
+  What what = [marker, nonce = client_.random()](QuorumNode& at) { at.open(marker, nonce); };
+  Nodes alone{node};
+  co_await tend_all(std::move(alone), std::move(what), deadline);
+}
+
+}  // namespace holdfast::lab::sim

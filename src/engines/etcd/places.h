@@ -1,0 +1,89 @@
+// Places: which key each claim of this client has in its lock's queue. Inside the loop only.
+//
+// To show the keys of a queue, etcd goes through all that were ever there, those that are gone
+// included, until it is compacted. With a key of its own for each claim a lock would become slower
+// with every acquisition. So a claim takes a key that an earlier one of this client has left; there
+// are as many of them as there were claims at the same time.
+//
+//   take() ──► taken ──free()──► another claim's
+//                 └─────burn()─► nobody's: what was sent for it may still make the key
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/random.h"
+#include "holdfast/engine.h"
+
+namespace holdfast::internal::etcd {
+
+// Written as a claim's id is.
+using Place = ClaimId;
+
+class Places {
+ public:
+  explicit Places(Runtime& runtime) : client_(draw_claim_id(runtime)) {}
+
+  // The place that the claim has already, or one that is free.
+  Place take(const Claim& claim) {
+    const auto [taken, is_new] = taken_.try_emplace(claim.id);
+    if (!is_new) return place(taken->second.number);
+    Lock& lock = locks_[claim.name.bytes()];
+    std::uint32_t number = lock.next;
+    if (lock.free.empty()) {
+      ++lock.next;
+    } else {
+      number = lock.free.back();
+      lock.free.pop_back();
+    }
+    taken->second = Taken{claim.name.bytes(), number};
+    return place(number);
+  }
+
+  std::optional<Place> find(const ClaimId& claim) const {
+    const auto taken = taken_.find(claim);
+    if (taken == taken_.end()) return std::nullopt;
+    return place(taken->second.number);
+  }
+
+  // Its key is gone, and nothing is under way that could make it again.
+  void free(const ClaimId& claim) {
+    const auto taken = taken_.find(claim);
+    if (taken == taken_.end()) return;
+    const auto lock = locks_.find(taken->second.lock);
+    lock->second.free.push_back(taken->second.number);
+    if (lock->second.free.size() == lock->second.next) locks_.erase(lock);
+    taken_.erase(taken);
+  }
+
+  void burn(const ClaimId& claim) { taken_.erase(claim); }
+
+ private:
+  struct Taken {
+    std::string lock;
+    std::uint32_t number = 0;
+  };
+  // Numbers below `next` are taken, burnt or free.
+  struct Lock {
+    std::uint32_t next = 0;
+    std::vector<std::uint32_t> free;
+  };
+
+  // Which client's, and which of its.
+  Place place(std::uint32_t number) const {
+    auto bytes = client_.bytes();
+    for (std::size_t i = 0; i < sizeof number; ++i) {
+      bytes[bytes.size() - 1 - i] = static_cast<std::uint8_t>(number >> (8 * i));
+    }
+    return Place(bytes);
+  }
+
+  const ClaimId client_;
+  std::unordered_map<ClaimId, Taken> taken_;
+  std::unordered_map<std::string, Lock> locks_;
+};
+
+}  // namespace holdfast::internal::etcd
