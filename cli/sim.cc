@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <memory>
@@ -84,7 +85,8 @@ class Simulation {
       limits_.schedules = options_.schedules;
     } else {
       const std::chrono::duration<double, std::ratio<60>> minutes(options_.minutes);
-      limits_.time = std::chrono::duration_cast<Duration>(minutes) / workloads.size();
+      const auto share = static_cast<Duration::rep>(workloads.size());
+      limits_.time = std::chrono::duration_cast<Duration>(minutes) / share;
     }
     for (const sim::Workload* workload : workloads) {
       if (stopped()) break;

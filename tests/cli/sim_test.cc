@@ -1,8 +1,6 @@
 // holdfast sim: that runs are repeatable, that mistakes are caught, and what it says of either.
 #include <signal.h>
 
-#include <thread>
-
 #include "cli_fixture.h"
 
 namespace holdfast::test {
@@ -16,6 +14,16 @@ nlohmann::json without_times(nlohmann::json report) {
     result.erase("schedules_per_cpu_minute");
   }
   return report;
+}
+
+bool blocks(pid_t pid, int signal) {
+  std::istringstream status(read_all("/proc/" + std::to_string(pid) + "/status"));
+  for (std::string line; std::getline(status, line);) {
+    if (!line.starts_with("SigBlk:")) continue;
+    const unsigned long long mask = std::stoull(line.substr(7), nullptr, 16);
+    return (mask >> (signal - 1) & 1U) != 0;
+  }
+  return false;
 }
 
 TEST_F(SimTest, TheSameSeedsGiveTheSameRun) {
@@ -62,10 +70,11 @@ TEST_F(SimTest, EveryMistakeOfTheLiteratureIsCaught) {
   const auto report = nlohmann::json::parse(output.out);
   EXPECT_GE(report["mutants"].size(), 12U);
   for (const auto& mutant : report["mutants"]) {
-    ASSERT_TRUE(mutant["caught"]) << mutant;
-    const Output again = run_bare({"sim", "--replay", mutant["violation"]["replay"]});
+    ASSERT_TRUE(mutant["caught"].get<bool>()) << mutant;
+    const auto schedule = mutant["violation"]["replay"].get<std::string>();
+    const Output again = run_bare({"sim", "--replay", schedule});
     EXPECT_EQ(again.status, 1) << mutant["mutant"];
-    const std::string found = mutant["violation"]["finding"];
+    const auto found = mutant["violation"]["finding"].get<std::string>();
     EXPECT_NE(again.out.find("VIOLATION: " + found), std::string::npos)
         << mutant["mutant"] << again.out;
   }
@@ -79,7 +88,8 @@ TEST_F(SimTest, AMutantThatSurvivesIsAFailure) {
 
 TEST_F(SimTest, CtrlCKeepsWhatIsThere) {
   Process sim = start_plain({HOLDFAST_BINARY, "sim", "lease", "--minutes", "10"});
-  std::this_thread::sleep_for(std::chrono::seconds(1));
+  // Signals are its own business from the moment at which it blocks them.
+  ASSERT_TRUE(eventually([&] { return blocks(sim.pid(), SIGINT); }));
   sim.kill(SIGINT);
   const Output output = sim.wait();
   EXPECT_EQ(output.status, 130) << output.out << output.err;

@@ -51,7 +51,8 @@ TEST(EtcdKeys, AWaiterWhoseKeyWasDeletedQueuesUpAgainAndNobodyOverlaps) {
   const LockInfo info = a.inspect("x").value();
   const std::string keys = server.ctl({"get", "x/", "--prefix", "--keys-only", "--sort-by=CREATE"});
   const std::size_t of_first_waiter = keys.find("x/", 1);
-  server.ctl({"del", keys.substr(of_first_waiter, keys.find('\n', of_first_waiter) - of_first_waiter)});
+  server.ctl(
+      {"del", keys.substr(of_first_waiter, keys.find('\n', of_first_waiter) - of_first_waiter)});
   ASSERT_TRUE(eventually([&] { return waiters(a, "x") == 2; })) << "it came back, behind the other";
   EXPECT_EQ(a.inspect("x").value().waiters.at(1).id, info.waiters.at(0).id);
   ASSERT_TRUE(first.release());

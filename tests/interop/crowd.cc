@@ -34,7 +34,12 @@ void Crowd::begin() {
 }
 
 void Crowd::finish() {
-  for (contract::Child& child : children_) EXPECT_EQ(child.answer(), "done 0");
+  for (contract::Child& child : children_) {
+    // A busy machine may need longer than a child is waited for; one that is gone says so at once.
+    std::string answer = child.answer();
+    for (int i = 0; i < 2 && answer == "(no answer)"; ++i) answer = child.answer();
+    EXPECT_EQ(answer, "done 0");
+  }
   EXPECT_EQ(content_of(file()), std::to_string(passes_)) << "an overlap lost a count";
   log_ = content_of(file().string() + ".log");
   const auto overlaps = static_cast<std::size_t>(std::ranges::count(log_, '!'));

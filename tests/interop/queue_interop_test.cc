@@ -19,9 +19,9 @@ using Engine = QueuePeer::Engine;
 const QueuePeer kCurator{.name = "curator",
                          .engine = Engine::zookeeper,
                          .letter = 'c',
-                         .passes = 1000,
+                         .passes = 600,
                          .sees_readers = false};
-const QueuePeer kKazoo{.name = "kazoo", .engine = Engine::zookeeper, .letter = 'k', .passes = 1000};
+const QueuePeer kKazoo{.name = "kazoo", .engine = Engine::zookeeper, .letter = 'k', .passes = 600};
 // Its waiters get an event late (README.md), so these take their time.
 const QueuePeer kGo{.name = "etcd-go", .engine = Engine::etcd, .letter = 'g', .passes = 300};
 // A process for each pass.

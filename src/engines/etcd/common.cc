@@ -76,8 +76,7 @@ Task<Result<std::optional<KeyValue>>> find_claim(Cluster& cluster, Keys keys, Cl
   co_return std::nullopt;
 }
 
-Task<Result<bool>> Common::remove(Claim claim, std::string key, Revision token,
-                                  Deadline deadline) {
+Task<Result<bool>> Common::remove(Claim claim, std::string key, Revision token, Deadline deadline) {
   const Keys keys(settings.prefix, claim.name);
   bool repeated = false;
   const bool known = token != 0;

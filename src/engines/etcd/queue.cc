@@ -141,7 +141,7 @@ Busy busy_of(const Parts& parts, bool present) {
 void add_look(Txn& txn, Txn::Branch branch, const Keys& keys, const Claim& claim,
               const std::string& own, Revision created, Look how) {
   const auto add = [&](const Range& range) { txn.range(branch, range); };
-  add(Range{.key = own, .end = {}});
+  if (!own.empty()) add(Range{.key = own, .end = {}});
   if (claim.mode == Mode::shared) {
     add(range_of(keys.base, keys.shared_begin, Order::newest_first, 1, created));
     add(range_of(keys.shared_end, keys.end, Order::newest_first, 1, created));

@@ -46,7 +46,8 @@ struct Standing {
 enum class Look { plain, with_holder };
 
 // Adds to a transaction what shows where `claim`, whose key is `own`, stands. `created` is its own
-// revision; 0 if that is not known, or it is not there: then the newest are shown.
+// revision; 0 if that is not known, or it is not there: then the newest are shown. Without `own` the
+// caller has to fill in that part of the answer, the first.
 void add_look(Txn& txn, Txn::Branch branch, const Keys& keys, const Claim& claim,
               const std::string& own, Revision created = 0, Look how = Look::plain);
 // What the answer says; the answers to add_look() begin at the part `from`.

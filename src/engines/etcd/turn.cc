@@ -111,13 +111,15 @@ Task<Result<Answer>> Turn::send(std::string txn) {
   co_return answer;
 }
 
-Result<Standing> Turn::standing_in(const Result<Answer>& answer, std::size_t from_then,
-                                   std::size_t from_otherwise) {
+Result<Standing> Turn::standing_in(const Result<Answer>& answer, Asked asked) {
   if (!answer) return answer.failure();
-  const std::optional<TxnAnswer> done = decode_txn(answer->message);
-  if (!done) return common_.makes_no_sense();
-  Standing standing =
-      standing_of(keys_, claim_, *done, done->succeeded ? from_then : from_otherwise);
+  std::optional<TxnAnswer> done = decode_txn(answer->message);
+  if (!done || done->parts.empty()) return common_.makes_no_sense();
+  if (asked == Asked::put && done->succeeded) {  // What was put needs not be read.
+    const Revision now = done->header.revision;
+    done->parts.front().range.pairs = {KeyValue{key_, note(false), now, now, (*session_)->lease}};
+  }
+  Standing standing = standing_of(keys_, claim_, *done, 0);
   if (standing.state == State::absent && !unsure_) clean_ = true;
   if (standing.created != 0) {
     created_ = standing.created;
@@ -132,10 +134,10 @@ Task<Result<Standing>> Turn::enter() {
   Txn txn;
   txn.if_created_at(key_, 0);
   txn.put(Branch::then, key_, note(false), (*session_)->lease);
-  add_look(txn, Branch::then, keys_, claim_, key_);
+  add_look(txn, Branch::then, keys_, claim_, std::string());
   add_look(txn, Branch::otherwise, keys_, claim_, key_);
   const Result<Answer> answer = co_await send(txn.encode());
-  Result<Standing> standing = standing_in(answer, 1, 0);
+  Result<Standing> standing = standing_in(answer, Asked::put);
   if (standing && standing->state == State::absent) {  // Somebody else is in our place.
     clean_ = false;
     co_return common_.makes_no_sense();
@@ -163,10 +165,10 @@ Task<Result<Standing>> Turn::enter_if_free() {
     txn.if_created_at(keys_.shared_end, 0, keys_.end);
   }
   txn.put(Branch::then, key_, note(false), (*session_)->lease);
-  add_look(txn, Branch::then, keys_, claim_, key_, 0, Look::with_holder);
+  add_look(txn, Branch::then, keys_, claim_, std::string(), 0, Look::with_holder);
   add_look(txn, Branch::otherwise, keys_, claim_, key_, 0, Look::with_holder);
   const Result<Answer> answer = co_await send(txn.encode());
-  co_return standing_in(answer, 1, 0);
+  co_return standing_in(answer, Asked::put);
 }
 
 Task<Result<Standing>> Turn::look(Look how) {
@@ -177,7 +179,7 @@ Task<Result<Standing>> Turn::look(Look how) {
     const Deadline deadline = answer_deadline();
     const Result<Answer> answer =
         co_await common_.cluster.call(Method::txn, txn.encode(), deadline, wait_.stop);
-    Result<Standing> standing = standing_in(answer, 0, 0);
+    Result<Standing> standing = standing_in(answer, Asked::look);
     if (!standing && standing.code() == Code::unknown) {  // Looking leaves nothing behind.
       co_return Failure(Code::unreachable, standing.message());
     }

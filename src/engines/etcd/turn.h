@@ -37,8 +37,8 @@ class Turn {
   Task<Result<Standing>> enter_if_free();
   Task<Result<Standing>> look(Look how);
   Task<Result<bool>> nothing_happened(Standing& standing);
-  Result<Standing> standing_in(const Result<Answer>& answer, std::size_t from_then,
-                               std::size_t from_otherwise);
+  enum class Asked { put, look };
+  Result<Standing> standing_in(const Result<Answer>& answer, Asked asked);
   Task<Result<Grant>> try_once();
   Task<Result<Grant>> queue_up();
   Task<Result<Outcome>> wait_for_turn(Standing standing);
