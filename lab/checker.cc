@@ -38,14 +38,14 @@ bool any_unclear(const History& history, Fence fence) {
   });
 }
 
-Answer harm(const Finding& finding, const History& history, Fence fence) {
+Answer harm(const Diagnosis& finding, const History& history, Fence fence) {
   for (const LostUpdate& update : finding.lost_updates) {
     if (update.resource.fence == fence) return Answer::yes;
   }
   return any_unclear(history, fence) ? Answer::unknown : Answer::no;
 }
 
-void look_at_the_end(const History& history, Finding& finding) {
+void look_at_the_end(const History& history, Diagnosis& finding) {
   std::optional<BootTime> healed;
   for (const Event& event : history) {
     if (event.kind == EventKind::heal) healed = event.at;
@@ -186,8 +186,8 @@ std::vector<Overtaking> overtakings_in(const History& history) {
   return found;
 }
 
-Finding check(const History& history) {
-  Finding finding;
+Diagnosis check(const History& history) {
+  Diagnosis finding;
   finding.beliefs = beliefs_in(history);
   finding.overlaps = overlaps_among(finding.beliefs);
   finding.lost_updates = lost_updates_in(history);

@@ -52,7 +52,7 @@ struct Overtaking {
   Duration ahead;  // by so much the early one had asked before
 };
 
-struct Finding {
+struct Diagnosis {
   Verdict verdict;
   std::vector<Belief> beliefs;
   std::vector<Overlap> overlaps;
@@ -67,7 +67,7 @@ struct Finding {
 };
 
 // REQUIRES: sorted by time, as read_history() returns it.
-Finding check(const History& history);
+Diagnosis check(const History& history);
 
 // The parts of it, each for itself.
 std::vector<Belief> beliefs_in(const History& history);

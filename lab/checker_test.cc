@@ -29,7 +29,7 @@ class Story {
   Story& tell(const std::string& who, EventKind kind, const std::string& text) {
     return add({.who = who, .kind = kind, .text = text});
   }
-  Finding check() const { return lab::check(history_); }
+  Diagnosis check() const { return lab::check(history_); }
   const History& history() const { return history_; }
 
  private:
@@ -54,7 +54,7 @@ TEST(CheckerTest, TurnsThatAreTakenProperlyAreNoViolation) {
     }
     story.then(who, releasing).then(who, released);
   }
-  const Finding finding = story.then("server", heal).wait(5ms).then("C", probed).check();
+  const Diagnosis finding = story.then("server", heal).wait(5ms).then("C", probed).check();
   Verdict safe;
   safe.stranded = Answer::no;
   EXPECT_EQ(finding.verdict, safe);
@@ -66,7 +66,7 @@ TEST(CheckerTest, TurnsThatAreTakenProperlyAreNoViolation) {
 TEST(CheckerTest, TwoWhoSayYesAtTheSameTimeOverlap) {
   Story story;
   story.then("A", granted, 1).then("B", granted, 2).then("B", believed).then("A", believed);
-  const Finding finding = story.check();
+  const Diagnosis finding = story.check();
   EXPECT_EQ(finding.verdict.overlap, Answer::yes);
   ASSERT_EQ(finding.overlaps.size(), 1U);
   EXPECT_EQ(finding.overlaps[0].first.who, "A");
@@ -110,7 +110,7 @@ TEST(CheckerTest, AnUpdateIsLostWhereTheResourceTookIt) {
     for (const bool log : {false, true}) {
       Story story;
       story.at("A", wrote, fence, 1, log).at("B", wrote, fence, 1, log);
-      const Finding finding = story.check();
+      const Diagnosis finding = story.check();
       const auto harm = [&](Fence asked_for) {
         return fence == asked_for ? Answer::yes : Answer::no;
       };

@@ -28,7 +28,7 @@ struct Row {
 struct KeptRun {
   std::uint64_t number = 0;  // of its cell, from 1
   History history;
-  Finding finding;
+  Diagnosis finding;
 };
 
 struct Cell {

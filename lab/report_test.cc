@@ -49,7 +49,7 @@ Report report() {
   Cell& cell = report.at("1", "redis");
   cell.expected = {.overlap = Expect::yes, .harm_unfenced = Expect::yes};
   const History history = pause_story();
-  const Finding finding = check(history);
+  const Diagnosis finding = check(history);
   cell.tally.add(finding.verdict);
   cell.kept.push_back({1, history, finding});
   return report;

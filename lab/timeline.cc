@@ -66,7 +66,7 @@ std::string seconds(Duration span) {
 
 class Picture {
  public:
-  Picture(const History& history, const Finding& finding, std::size_t most_events)
+  Picture(const History& history, const Diagnosis& finding, std::size_t most_events)
       : finding_(finding), plan_(history, finding, most_events) {
     for (const LostUpdate& update : finding.lost_updates) {
       if (update.resource.sheet == plan_.sheet() && !update.resource.log)
@@ -284,14 +284,14 @@ class Picture {
     return svg;
   }
 
-  const Finding& finding_;
+  const Diagnosis& finding_;
   TimelinePlan plan_;
   std::set<BootTime> harmful_;
 };
 
 }  // namespace
 
-std::string timeline_svg(const History& history, const Finding& finding, const std::string& title,
+std::string timeline_svg(const History& history, const Diagnosis& finding, const std::string& title,
                          std::size_t most_events) {
   return Picture(history, finding, most_events).draw(title);
 }

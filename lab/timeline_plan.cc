@@ -30,7 +30,7 @@ double gap_for(Duration span) {
 
 }  // namespace
 
-TimelinePlan::TimelinePlan(const History& history, const Finding& finding,
+TimelinePlan::TimelinePlan(const History& history, const Diagnosis& finding,
                            std::size_t most_events) {
   choose_sheet(history, finding);
   std::map<std::string, EventKind> last;  // of each client
@@ -52,7 +52,7 @@ TimelinePlan::TimelinePlan(const History& history, const Finding& finding,
   lay_out();
 }
 
-void TimelinePlan::choose_sheet(const History& history, const Finding& finding) {
+void TimelinePlan::choose_sheet(const History& history, const Diagnosis& finding) {
   std::map<std::string, int> score;
   for (const Event& event : history) {
     if (const auto id = ResourceId::parse(event.resource)) score[id->sheet] += 0;
@@ -80,7 +80,7 @@ bool TimelinePlan::is_drawn(const Event& event) const {
   return id && id->sheet == sheet_ && !id->log;
 }
 
-void TimelinePlan::cut_to(std::size_t most_events, const Finding& finding) {
+void TimelinePlan::cut_to(std::size_t most_events, const Diagnosis& finding) {
   BootTime middle = events_[most_events / 2].at;
   for (const LostUpdate& update : finding.lost_updates) {
     if (update.resource.sheet == sheet_) {

@@ -29,7 +29,7 @@ class ClientProcessTest : public testing::Test {
     for (std::string line; std::getline(answers, line);) list.push_back(line);
     return list;
   }
-  Finding finding() const { return check(read_history(folder_.path() / "history")); }
+  Diagnosis finding() const { return check(read_history(folder_.path() / "history")); }
 
   test::TempDir folder_;
 };

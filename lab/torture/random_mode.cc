@@ -25,7 +25,6 @@ class RandomRun {
     while (BootClock::now() < end - 1s) {
       look_after_pauses(200ms + below(800ms));
       one_fault();
-      ++faults_;
     }
     stage_.heal();
     for (Actor* client : clients_) {
@@ -82,6 +81,7 @@ class RandomRun {
   void one_fault() {
     std::vector<Can> menu(stage_.profile().can.begin(), stage_.profile().can.end());
     if (menu.empty()) return;  // Clients pause, and that is all.
+    ++faults_;
     Actor& client = *pick(clients_);
     const Duration lasts = 100ms + below(stage_.short_ttl() * 3 / 2);
     switch (pick(menu)) {

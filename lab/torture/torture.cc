@@ -33,7 +33,7 @@ std::string machine_text() {
 }
 
 // How telling a run is.
-int weight_of(const Finding& finding) {
+int weight_of(const Diagnosis& finding) {
   int weight = 0;
   for (const LostUpdate& update : finding.lost_updates) {
     weight = std::max(weight, 2 + static_cast<int>(update.resource.fence));
@@ -41,13 +41,13 @@ int weight_of(const Finding& finding) {
   return std::max(weight, finding.overlaps.empty() ? 0 : 1);
 }
 
-void keep(Cell& cell, std::uint64_t number, History history, Finding finding) {
+void keep(Cell& cell, std::uint64_t number, History history, Diagnosis finding) {
   if (!cell.kept.empty() && weight_of(cell.kept.front().finding) >= weight_of(finding)) return;
   cell.kept.clear();
   cell.kept.push_back({number, std::move(history), std::move(finding)});
 }
 
-void add_notes(Cell& cell, const std::vector<std::string>& notes, const Finding& finding) {
+void add_notes(Cell& cell, const std::vector<std::string>& notes, const Diagnosis& finding) {
   constexpr std::size_t kMost = 6;
   for (const std::string& text : notes) {
     if (cell.notes.size() < kMost) cell.notes.push_back(text);
@@ -143,7 +143,7 @@ class Series {
         scenario.play(stage);
         stage.finish();
         History history = stage.history();
-        Finding finding = check(history);
+        Diagnosis finding = check(history);
         cell.tally.add(finding.verdict);
         add_notes(cell, stage.notes(), finding);
         keep(cell, number, std::move(history), std::move(finding));
