@@ -112,12 +112,13 @@ TEST_P(ObserverTest, GrantsAndReleasesOfManyThreadsAreHeardInTheOrderOfTheTokens
   const std::vector<Token> granted = recorder->granted();
   EXPECT_EQ(granted.size(), 160U);
   EXPECT_TRUE(std::is_sorted(granted.begin(), granted.end()));
+  // The news of a grant and the answer to the release that made it can come by two ways, in any
+  // order. Where each lock has a connection of its own, there are as many ways as threads.
+  const int most = engine().outlives_process ? 2 : 8;
   int depth = 0;
   for (const std::string& what : recorder->heard()) {
     if (what == "granted x") {
-      // The news of a grant and the answer to the release that made it can come by two ways, in
-      // any order.
-      EXPECT_LE(++depth, 2) << "a grant without a release before it";
+      EXPECT_LE(++depth, most) << "a grant without a release before it";
     } else if (what == "released x") {
       --depth;
     }

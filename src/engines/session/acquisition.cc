@@ -249,10 +249,12 @@ Task<Acquisition::Step> Acquisition::wait_in_server() {
   std::optional<Duration> limit;
   Deadline until = wait_.deadline;
   if (!until.is_never()) {
-    limit = until.moment() - runtime_.now();
+    const BootTime now = runtime_.now();
+    // First, for a deadline can be so long ago that no difference to it can be told.
+    if (until.passed(now)) co_return co_await leave_busy();
+    limit = until.moment() - now;
     if (recipe_.wait_ends_by_itself()) until = Deadline::at(until.moment() + kGrace);
   }
-  if (limit && *limit <= Duration::zero()) co_return co_await leave_busy();
   held_.session->send(recipe_.wait(held_.key, held_.claim, limit), Deadline::never());
   const Woken woken = co_await held_.session->wait(until, wait_.stop);
   if (woken != Woken::signalled) {
