@@ -400,7 +400,9 @@ Task<Result<std::vector<LockInfo>>> ServerTable::list(const std::string& prefix,
                                                       Deadline deadline) {
   std::vector<SqlStatement> statements;
   statements.push_back({server_.dialect().names, {}});
-  const Result<Asked> asked = co_await ask(std::move(statements), deadline);
+  // Who looks, looks at a crowd as well: not behind all of it.
+  const Result<Asked> asked =
+      co_await ask(std::move(statements), deadline, std::stop_token(), Urgency::urgent);
   if (!asked) co_return asked.failure();
   const SqlRows& rows = asked->outcome.results.at(0);
   const std::string wanted = prefix_ + prefix;
@@ -438,7 +440,8 @@ Task<Result<std::vector<LockInfo>>> ServerTable::describe(std::vector<Name> name
       }
     }
     statements.push_back({sql.commit, {}});
-    const Result<Asked> asked = co_await ask(std::move(statements), deadline);
+    const Result<Asked> asked =
+        co_await ask(std::move(statements), deadline, std::stop_token(), Urgency::urgent);
     if (!asked)
       co_return Failure(asked.code() == Code::unknown ? Code::unreachable : asked.code(),
                         asked.message());
