@@ -318,10 +318,10 @@ Task<void> BriefProgram::run() {
 Task<void> BriefProgram::round(bool last) {
   const Claim claim{.name = "lock", .id = internal::draw_claim_id(node_), .ttl = kTtl};
   // Most do not wait for long, and hold for a moment: asking in vain takes most of the time.
-  const bool patient = last || stage_.uniform() < 0.3;
+  const bool patient = last || stage_.uniform() < 0.2;
   const Duration patience = last ? kPatience : Duration(kTtl);
   const Wait wait{.deadline = Deadline::at(node_.now() + patience), .queue = patient};
-  const Duration longest = !last && stage_.uniform() < 0.4 ? kTtl / 2 : milliseconds(3);
+  const Duration longest = !last && stage_.uniform() < 0.3 ? kTtl / 2 : milliseconds(3);
   const std::uint64_t floor = stage_.highest_token();
   const Result<Grant> grant = co_await engine_->acquire(claim, wait);
   if (!grant) {

@@ -87,8 +87,8 @@ std::vector<Mutant> make_mutants() {
         changed(redis, [](auto& model) { model.rules.newcomers_barge = true; }));
   brief("mutant/incr-max-tokens", "Redlock: the highest of the nodes' own counters",
         NodeRules{.counter_tokens = true});
-  brief("mutant/no-word-check", "Redlock: a token is accepted without the word",
-        NodeRules{.fences_without_word = true});
+  quorum("mutant/no-word-check", "Redlock: a token is accepted without the word",
+         NodeRules{.fences_without_word = true});
   quorum("mutant/plain-del-on-quorum", "Redlock: release by plain DEL",
          NodeRules{.anyone_releases = true});
   quorum("mutant/empty-node-votes", "Redlock: a node that lost its data votes at once",
