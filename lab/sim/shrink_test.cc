@@ -28,8 +28,7 @@ TEST(Shrink, KeepsEverythingIfEverythingMatters) {
 
 TEST(Shrink, EndsWhenItsBudgetIsSpent) {
   int calls = 0;
-  shrink(
-      1000, [&](const Selection&) { return ++calls > 0 && false; }, 20);
+  shrink(1000, [&](const Selection&) { return ++calls > 0 && false; }, 20);
   EXPECT_LE(calls, 20);
 }
 

@@ -51,19 +51,14 @@ MariadbServer::MariadbServer(MariadbOptions options) : options_(std::move(option
 }
 
 std::vector<std::string> MariadbServer::command_line() const {
-  std::vector<std::string> words{find_program("mariadbd", "mariadb-server"),
-                                 "--no-defaults",
-                                 "--user=root",
-                                 "--datadir=" + (directory_.path() / "data").string(),
-                                 // A server that starts deletes what others have in this folder.
-                                 "--tmpdir=" + directory_.path().string(),
-                                 "--socket=" + unix_path(),
-                                 "--pid-file=" + (directory_.path() / "pid").string(),
-                                 "--port=" + std::to_string(port_),
-                                 "--bind-address=127.0.0.1",
-                                 "--max-connections=2000",
-                                 "--innodb-buffer-pool-size=16M",
-                                 "--innodb-log-file-size=8M"};
+  std::vector<std::string> words{
+      find_program("mariadbd", "mariadb-server"), "--no-defaults", "--user=root",
+      "--datadir=" + (directory_.path() / "data").string(),
+      // A server that starts deletes what others have in this folder.
+      "--tmpdir=" + directory_.path().string(), "--socket=" + unix_path(),
+      "--pid-file=" + (directory_.path() / "pid").string(), "--port=" + std::to_string(port_),
+      "--bind-address=127.0.0.1", "--max-connections=2000", "--innodb-buffer-pool-size=16M",
+      "--innodb-log-file-size=8M"};
   if (options_.tls) {
     const Certificates& certificates = Certificates::shared();
     words.push_back("--ssl-ca=" + certificates.ca());

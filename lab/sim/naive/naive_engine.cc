@@ -28,9 +28,8 @@ Task<Result<Grant>> NaiveEngine::acquire(const Claim& claim, const Wait& wait) {
 Task<std::vector<Result<Grant>>> NaiveEngine::renew(std::span<const Hold> holds, Deadline) {
   std::vector<Result<Grant>> outcomes;
   for (const Hold& hold : holds) {
-    std::function<bool(PlainWord&)> question = [this, claim = hold.claim](PlainWord& word) {
-      return owns(word, claim) && extend(word, claim);
-    };
+    AtServer question = [is_owner = owns(hold.claim), prolong = extend(hold.claim)](
+                            PlainWord& word) { return is_owner(word) && prolong(word); };
     const auto reply = co_await call<bool>(std::move(question));
     if (!reply) {
       outcomes.emplace_back(reply.failure());
@@ -44,8 +43,8 @@ Task<std::vector<Result<Grant>>> NaiveEngine::renew(std::span<const Hold> holds,
 }
 
 Task<Result<bool>> NaiveEngine::release(const Claim& claim, Deadline) {
-  std::function<bool(PlainWord&)> question = [this, claim](PlainWord& word) {
-    return owns(word, claim) && word.del();
+  AtServer question = [is_owner = owns(claim)](PlainWord& word) {
+    return is_owner(word) && word.del();
   };
   const auto reply = co_await call<bool>(std::move(question));
   if (!reply) co_return reply.failure();
@@ -74,8 +73,12 @@ class SetNxExpire final : public NaiveEngine {
     if (!expires) co_return expires.failure();
     co_return token->answer;
   }
-  bool owns(PlainWord& word, const Claim& claim) override { return word.get() == claim.id.hex(); }
-  bool extend(PlainWord& word, const Claim& claim) override { return word.expire(claim.ttl); }
+  AtServer owns(const Claim& claim) const override {
+    return [id = claim.id.hex()](PlainWord& word) { return word.get() == id; };
+  }
+  AtServer extend(const Claim& claim) const override {
+    return [ttl = claim.ttl](PlainWord& word) { return word.expire(ttl); };
+  }
 };
 
 // SETNX with the time at which the lock ends, by the client's wall clock. Who finds that it has
@@ -117,13 +120,17 @@ class SetNxGetSet final : public NaiveEngine {
     if (!old) co_return old.failure();
     co_return passed(old->answer.first) ? old->answer.second : 0;
   }
-  bool owns(PlainWord& word, const Claim& claim) override {
-    const Word now = word.get();
-    return now && now->ends_with(claim.id.hex());
+  AtServer owns(const Claim& claim) const override {
+    return [id = claim.id.hex()](PlainWord& word) {
+      const Word now = word.get();
+      return now && now->ends_with(id);
+    };
   }
-  bool extend(PlainWord& word, const Claim& claim) override {
-    word.get_set(stamp(claim));
-    return true;
+  AtServer extend(const Claim& claim) const override {
+    return [mine = stamp(claim)](PlainWord& word) {
+      word.get_set(mine);
+      return true;
+    };
   }
 };
 

@@ -31,10 +31,12 @@ class NaiveEngine : public Engine {
  protected:
   // One attempt: a token, 0 if it is busy.
   virtual Task<Result<std::uint64_t>> attempt(Claim claim) = 0;
-  // At the server: begins the holder's time anew.
-  virtual bool extend(PlainWord& word, const Claim& claim) = 0;
-  // At the server: whether the word is the claim's.
-  virtual bool owns(PlainWord& word, const Claim& claim) = 0;
+  // What the server does. It may come there when this client has crashed: it must not need us.
+  using AtServer = std::function<bool(PlainWord&)>;
+  // Begins the holder's time anew.
+  virtual AtServer extend(const Claim& claim) const = 0;
+  // Whether the word is the claim's.
+  virtual AtServer owns(const Claim& claim) const = 0;
 
   template <class T>
   Task<Result<SimCalls::Reply<T>>> call(std::function<T(PlainWord&)> question) {
