@@ -183,19 +183,18 @@ bool RealRuntime::look() {
 
 bool RealRuntime::look_out(Inside& inside) {
   if (!expecting() || !eagerness_.worth_a_look()) return false;
-  looking_ = true;
   bool came = false;
-  for (BootTime end = now() + kLook; !came && expecting() && now() < end;) {
+  for (const BootTime end = now() + kLook; !came && expecting() && now() < end;) {
+    looking_ = true;
     inside.release();
     std::this_thread::yield();  // To the server, or to callers who have something to send.
     inside.retake();
-    if (!ready_.empty()) {
-      run_ready();  // What callers left to us: all their commands in one write.
-      end = now() + kLook;
-    }
+    looking_ = false;
+    // What callers left to us: all their commands in one write. Our own call may be done by it, so
+    // this is for our caller to run, who looks.
+    if (!ready_.empty()) return true;
     came = look() || has_posted_;
   }
-  looking_ = false;
   came ? eagerness_.came() : eagerness_.came_not();
   return came;
 }
