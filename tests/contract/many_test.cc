@@ -81,16 +81,17 @@ TEST_P(ManyTest, AThousandWaitersOfOneClientAreAllServed) {
   Client client = open();
   Mutex mutex = client.mutex("x");
   Lease first = mutex.acquire().value();
-  std::atomic<int> served = 0;
+  // Shared with callbacks that come after a failure has ended the test.
+  const auto served = std::make_shared<std::atomic<int>>(0);
   for (int i = 0; i < kWaiters; ++i) {
-    mutex.async_acquire().then([&](Result<Lease> lease) {
+    mutex.async_acquire().then([served](Result<Lease> lease) {
       EXPECT_EQ(outcome_of(lease), "granted") << (lease ? "" : lease.message());
-      ++served;
+      ++*served;
     });
   }
   EXPECT_TRUE(queue_reaches(client, "x", static_cast<std::size_t>(kWaiters)));
   ASSERT_TRUE(first.release());
-  EXPECT_TRUE(eventually([&] { return served == kWaiters; })) << served;
+  EXPECT_TRUE(eventually([&] { return *served == kWaiters; })) << *served;
   EXPECT_TRUE(eventually([&] { return holders(client, "x") == 0; }));
 }
 
