@@ -202,7 +202,8 @@ TEST_P(EngineTest, ReleaseEndsAWaitAsWellAsAHold) {
     std::optional<Result<Grant>> waited;
     const auto wait_for_it = [](Engine& engine, std::optional<Result<Grant>>& out) -> Task<void> {
       const Claim claim = claim_of(1);
-      const Wait wait{.deadline = Deadline::at(BootClock::now() + 5s), .queue = true, .stop = {}};
+      const Wait wait{
+          .deadline = Deadline::at(BootClock::now() + 300ms), .queue = true, .stop = {}};
       out = co_await engine.acquire(claim, wait);
     };
     group.spawn(wait_for_it(it, waited));
