@@ -1,8 +1,8 @@
 #include "wire/libmariadb.h"
 
-#include <dlfcn.h>
-
 #include <csignal>
+
+#include "wire/loaded_library.h"
 
 namespace holdfast::internal {
 
@@ -17,16 +17,11 @@ struct Loaded {
 
 Loaded load_library() {
   Loaded loaded;
-  void* library = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);  // Never unloaded.
-  if (!library) {
-    loaded.problem = dlerror();
-    return loaded;
-  }
-#define HOLDFAST_LOAD(name)                                                           \
-  loaded.functions.name = reinterpret_cast<decltype(&::name)>(dlsym(library, #name)); \
-  if (!loaded.functions.name) loaded.problem = std::string(kLibrary) + " has no " + #name;
+  LoadedLibrary library(kLibrary);
+#define HOLDFAST_LOAD(name) library.find(#name, loaded.functions.name);
   HOLDFAST_MARIADB_FUNCTIONS(HOLDFAST_LOAD)
 #undef HOLDFAST_LOAD
+  loaded.problem = library.problem();
   if (!loaded.problem.empty()) return loaded;
   // Once, before there are several threads in it. It makes the whole process ignore SIGPIPE, which
   // is not ours to decide.

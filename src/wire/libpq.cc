@@ -1,6 +1,6 @@
 #include "wire/libpq.h"
 
-#include <dlfcn.h>
+#include "wire/loaded_library.h"
 
 namespace holdfast::internal {
 
@@ -15,17 +15,11 @@ struct Loaded {
 
 Loaded load_library() {
   Loaded loaded;
-  // Never unloaded: TLS sessions of its may outlast us.
-  void* library = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
-  if (!library) {
-    loaded.problem = dlerror();
-    return loaded;
-  }
-#define HOLDFAST_LOAD(name)                                                           \
-  loaded.functions.name = reinterpret_cast<decltype(&::name)>(dlsym(library, #name)); \
-  if (!loaded.functions.name) loaded.problem = std::string(kLibrary) + " has no " + #name;
+  LoadedLibrary library(kLibrary);
+#define HOLDFAST_LOAD(name) library.find(#name, loaded.functions.name);
   HOLDFAST_LIBPQ_FUNCTIONS(HOLDFAST_LOAD)
 #undef HOLDFAST_LOAD
+  loaded.problem = library.problem();
   return loaded;
 }
 

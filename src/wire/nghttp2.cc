@@ -1,6 +1,6 @@
 #include "wire/nghttp2.h"
 
-#include <dlfcn.h>
+#include "wire/loaded_library.h"
 
 namespace holdfast::internal {
 
@@ -16,17 +16,11 @@ struct Loaded {
 
 Loaded load_library() {
   Loaded loaded;
-  // Never unloaded.
-  void* library = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
-  if (!library) {
-    loaded.problem = dlerror();
-    return loaded;
-  }
-#define HOLDFAST_LOAD(name)                                                           \
-  loaded.functions.name = reinterpret_cast<decltype(&::name)>(dlsym(library, #name)); \
-  if (!loaded.functions.name) loaded.problem = std::string(kLibrary) + " has no " + #name;
+  LoadedLibrary library(kLibrary);
+#define HOLDFAST_LOAD(name) library.find(#name, loaded.functions.name);
   HOLDFAST_NGHTTP2_FUNCTIONS(HOLDFAST_LOAD)
 #undef HOLDFAST_LOAD
+  loaded.problem = library.problem();
   return loaded;
 }
 

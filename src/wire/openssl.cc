@@ -1,6 +1,6 @@
 #include "wire/openssl.h"
 
-#include <dlfcn.h>
+#include "wire/loaded_library.h"
 
 namespace holdfast::internal {
 
@@ -17,17 +17,12 @@ struct Loaded {
 
 Loaded load_library() {
   Loaded loaded;
-  // Also finds what libssl itself needs: the functions of libcrypto. Never unloaded.
-  void* library = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
-  if (!library) {
-    loaded.problem = dlerror();
-    return loaded;
-  }
-#define HOLDFAST_LOAD(name)                                                           \
-  loaded.functions.name = reinterpret_cast<decltype(&::name)>(dlsym(library, #name)); \
-  if (!loaded.functions.name) loaded.problem = std::string(kLibrary) + " has no " + #name;
+  // Also finds what libssl itself needs: the functions of libcrypto.
+  LoadedLibrary library(kLibrary);
+#define HOLDFAST_LOAD(name) library.find(#name, loaded.functions.name);
   HOLDFAST_OPENSSL_FUNCTIONS(HOLDFAST_LOAD)
 #undef HOLDFAST_LOAD
+  loaded.problem = library.problem();
   return loaded;
 }
 
