@@ -1,7 +1,8 @@
 #include "engines/etcd/settings.h"
 
-#include <charconv>
 #include <optional>
+
+#include "base/url_options.h"
 
 namespace holdfast::internal::etcd {
 
@@ -13,18 +14,6 @@ constexpr std::size_t kMostPrefix = 1024;
 constexpr const char* kForm = "write etcd[s]://[USER:PASSWORD@]HOST[:PORT],…[?OPTION=VALUE]";
 constexpr const char* kOptions =
     "prefix, connect_timeout_ms, command_timeout_ms, ca, cert, key, verify";
-
-std::optional<std::string> take_time(const std::string& key, const std::string& value,
-                                     Duration& time) {
-  int milliseconds = 0;
-  const auto parsed = std::from_chars(value.data(), value.data() + value.size(), milliseconds);
-  if (parsed.ec != std::errc() || parsed.ptr != value.data() + value.size() || milliseconds < 1 ||
-      milliseconds > 600'000) {
-    return key + " is a number of milliseconds up to 600000, not '" + value + "'";
-  }
-  time = std::chrono::milliseconds(milliseconds);
-  return std::nullopt;
-}
 
 struct Query {
   Settings& settings;
@@ -52,9 +41,7 @@ struct Query {
   }
   std::optional<std::string> take_verify(const std::string& value) {
     tls_used = true;
-    if (value != "yes" && value != "no") return "verify is yes or no, not '" + value + "'";
-    tls.verify = value == "yes";
-    return std::nullopt;
+    return take_flag("verify", value, tls.verify);
   }
 };
 

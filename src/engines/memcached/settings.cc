@@ -1,8 +1,8 @@
 #include "engines/memcached/settings.h"
 
-#include <charconv>
 #include <optional>
 
+#include "base/url_options.h"
 #include "engines/memcached/word.h"
 
 namespace holdfast::internal::memcached {
@@ -13,18 +13,6 @@ constexpr std::uint16_t kPort = 11211;
 
 constexpr const char* kForm = "write memcached://HOST[:PORT][?OPTION=VALUE]";
 constexpr const char* kOptions = "socket, prefix, connect_timeout_ms, command_timeout_ms";
-
-std::optional<std::string> take_time(const std::string& key, const std::string& value,
-                                     Duration& time) {
-  int milliseconds = 0;
-  const auto parsed = std::from_chars(value.data(), value.data() + value.size(), milliseconds);
-  if (parsed.ec != std::errc() || parsed.ptr != value.data() + value.size() || milliseconds < 1 ||
-      milliseconds > 600'000) {
-    return key + " is a number of milliseconds up to 600000, not '" + value + "'";
-  }
-  time = std::chrono::milliseconds(milliseconds);
-  return std::nullopt;
-}
 
 std::optional<std::string> take_prefix(const std::string& value, Settings& settings) {
   if (!is_plain(value) || value.size() > kMostPrefix) {

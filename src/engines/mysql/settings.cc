@@ -1,7 +1,8 @@
 #include "engines/mysql/settings.h"
 
-#include <charconv>
 #include <optional>
+
+#include "base/url_options.h"
 
 namespace holdfast::internal::mysql {
 
@@ -15,14 +16,6 @@ constexpr const char* kForm =
 constexpr const char* kOptions =
     "recipe, socket, prefix, tokens, create_schema, connections, connect_timeout_ms, "
     "command_timeout_ms, tls, ca, cert, key, verify";
-
-std::optional<int> number_in(const std::string& text, int least, int most) {
-  int number = 0;
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size()) return std::nullopt;
-  if (number < least || number > most) return std::nullopt;
-  return number;
-}
 
 // The options after the question mark.
 class Query {
@@ -81,20 +74,6 @@ class Query {
     const auto count = number_in(value, 2, 100'000);
     if (!count) return "connections is a number from 2 to 100000, not '" + value + "'";
     settings_.connections = static_cast<std::size_t>(*count);
-    return std::nullopt;
-  }
-  static std::optional<std::string> take_flag(const std::string& key, const std::string& value,
-                                              bool& flag) {
-    if (value != "yes" && value != "no") return key + " is yes or no, not '" + value + "'";
-    flag = value == "yes";
-    return std::nullopt;
-  }
-  static std::optional<std::string> take_time(const std::string& key, const std::string& value,
-                                              Duration& time) {
-    const auto milliseconds = number_in(value, 1, 600'000);
-    if (!milliseconds)
-      return key + " is a number of milliseconds up to 600000, not '" + value + "'";
-    time = std::chrono::milliseconds(*milliseconds);
     return std::nullopt;
   }
 

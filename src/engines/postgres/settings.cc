@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <optional>
+
+#include "base/url_options.h"
 
 namespace holdfast::internal::postgres {
 
@@ -18,14 +19,6 @@ constexpr const char* kOptions =
 // Where Debian keeps the authorities that the system trusts; libpq before 16 has no name for them.
 constexpr const char* kSystemAuthorities = "/etc/ssl/certs/ca-certificates.crt";
 
-std::optional<int> number_in(std::string_view text, int least, int most) {
-  int number = 0;
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size()) return std::nullopt;
-  if (number < least || number > most) return std::nullopt;
-  return number;
-}
-
 // The options after the question mark.
 class Query {
  public:
@@ -39,9 +32,9 @@ class Query {
     if (key == "prefix") return settings_.prefix = value, std::nullopt;
     if (key == "schema") return settings_.schema = value, std::nullopt;
     if (key == "application_name") return settings_.login.application = value, std::nullopt;
-    if (key == "create_schema") return take_choice(key, value, settings_.create_schema);
-    if (key == "tls") return take_choice(key, value, tls_.emplace());
-    if (key == "verify") return take_choice(key, value, verify_.emplace());
+    if (key == "create_schema") return take_flag(key, value, settings_.create_schema);
+    if (key == "tls") return take_flag(key, value, tls_.emplace());
+    if (key == "verify") return take_flag(key, value, verify_.emplace());
     if (key == "ca") return settings_.login.ca_file = value, std::nullopt;
     if (key == "cert") return settings_.login.certificate_file = value, std::nullopt;
     if (key == "key") return settings_.login.key_file = value, std::nullopt;
@@ -77,21 +70,6 @@ class Query {
     const auto port = number_in(std::string_view(path).substr(name + kSocket.size()), 1, 65535);
     if (!port) return "'" + path + "' is not a socket of PostgreSQL";
     endpoint.port = static_cast<std::uint16_t>(*port);
-    return std::nullopt;
-  }
-  static std::optional<std::string> take_choice(const std::string& key, const std::string& value,
-                                                bool& choice) {
-    if (value != "yes" && value != "no") return key + " is yes or no, not '" + value + "'";
-    choice = value == "yes";
-    return std::nullopt;
-  }
-  static std::optional<std::string> take_time(const std::string& key, const std::string& value,
-                                              Duration& time) {
-    const auto milliseconds = number_in(value, 1, 600'000);
-    if (!milliseconds) {
-      return key + " is a number of milliseconds up to 600000, not '" + value + "'";
-    }
-    time = std::chrono::milliseconds(*milliseconds);
     return std::nullopt;
   }
   std::optional<std::string> take_connections(const std::string& value) {

@@ -1,7 +1,8 @@
 #include "engines/quorum/quorum_url.h"
 
 #include <algorithm>
-#include <charconv>
+
+#include "base/url_options.h"
 
 namespace holdfast::internal::quorum {
 
@@ -25,14 +26,9 @@ std::optional<std::string> check_options(const Url& url, const UrlForm& form) {
 std::optional<std::string> take_options(std::map<std::string, std::string>& query,
                                         QuorumOptions& quorum) {
   if (const auto timeout = query.find("node_timeout_ms"); timeout != query.end()) {
-    const std::string& text = timeout->second;
-    int milliseconds = 0;
-    const auto parsed = std::from_chars(text.data(), text.data() + text.size(), milliseconds);
-    if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size() || milliseconds < 1 ||
-        milliseconds > 60'000) {
-      return "node_timeout_ms is a number of milliseconds up to 60000, not '" + text + "'";
-    }
-    quorum.node_timeout = std::chrono::milliseconds(milliseconds);
+    constexpr int kMost = 60'000;
+    auto problem = take_time("node_timeout_ms", timeout->second, quorum.node_timeout, kMost);
+    if (problem) return problem;
     query.erase(timeout);
   }
   if (const auto collect = query.find("collect"); collect != query.end()) {

@@ -1,6 +1,6 @@
 #include "engines/redis/settings.h"
 
-#include <charconv>
+#include "base/url_options.h"
 
 namespace holdfast::internal::redis {
 
@@ -16,15 +16,6 @@ constexpr const char* kForm =
 constexpr const char* kOptions =
     "socket, prefix, wait_replicas, client_name, connect_timeout_ms, command_timeout_ms, ca, cert, "
     "key, verify, sentinel_user, sentinel_password";
-
-template <class T>
-std::optional<T> number_in(std::string_view text, T least, T most) {
-  T number{};
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size()) return std::nullopt;
-  if (number < least || number > most) return std::nullopt;
-  return number;
-}
 
 // The options after the question mark.
 class Query {
@@ -61,22 +52,12 @@ class Query {
   }
   std::optional<std::string> take_verify(const std::string& value) {
     tls_used = true;
-    if (value != "yes" && value != "no") return "verify is yes or no, not '" + value + "'";
-    tls_.verify = value == "yes";
-    return std::nullopt;
+    return take_flag("verify", value, tls_.verify);
   }
   std::optional<std::string> take_replicas(const std::string& value) {
-    const auto count = number_in<int>(value, 1, 100);
+    const auto count = number_in(value, 1, 100);
     if (!count) return "wait_replicas is a number from 1 to 100, not '" + value + "'";
     settings_.wait_replicas = *count;
-    return std::nullopt;
-  }
-  static std::optional<std::string> take_time(const std::string& key, const std::string& value,
-                                              Duration& time) {
-    const auto milliseconds = number_in<int>(value, 1, 600'000);
-    if (!milliseconds)
-      return key + " is a number of milliseconds up to 600000, not '" + value + "'";
-    time = std::chrono::milliseconds(*milliseconds);
     return std::nullopt;
   }
 
@@ -94,7 +75,7 @@ std::optional<std::string> take_path(std::string_view path, Settings& settings) 
     if (settings.master.empty()) return "the name of the master is missing";
   }
   if (path.empty()) return std::nullopt;
-  const auto database = number_in<int>(path, 0, 1'000'000);
+  const auto database = number_in(path, 0, 1'000'000);
   if (!database) return "the database '" + std::string(path) + "' is not a number";
   if (settings.layout == Layout::cluster && *database != 0) {
     return "a cluster has no database but 0";

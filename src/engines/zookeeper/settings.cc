@@ -1,7 +1,8 @@
 #include "engines/zookeeper/settings.h"
 
-#include <charconv>
 #include <optional>
+
+#include "base/url_options.h"
 
 namespace holdfast::internal::zookeeper {
 
@@ -16,17 +17,6 @@ constexpr const char* kOptions =
     "acl, connect_timeout_ms, command_timeout_ms; with zookeeper+tls: ca, cert, key, verify";
 
 using Problem = std::optional<std::string>;
-
-Problem take_time(const std::string& key, const std::string& value, Duration& time) {
-  int milliseconds = 0;
-  const auto parsed = std::from_chars(value.data(), value.data() + value.size(), milliseconds);
-  if (parsed.ec != std::errc() || parsed.ptr != value.data() + value.size() || milliseconds < 1 ||
-      milliseconds > 600'000) {
-    return key + " is a number of milliseconds up to 600000, not '" + value + "'";
-  }
-  time = std::chrono::milliseconds(milliseconds);
-  return std::nullopt;
-}
 
 Problem take_access(const std::string& value, Settings& settings) {
   if (value == "open") {
@@ -50,9 +40,7 @@ Problem take_tls(const std::string& key, const std::string& value, TlsOptions& t
   if (key == "cert") tls.settings.certificate_file = value;
   if (key == "key") tls.settings.key_file = value;
   if (key != "verify") return std::nullopt;
-  if (value != "yes" && value != "no") return "verify is yes or no, not '" + value + "'";
-  tls.settings.verify = value == "yes";
-  return std::nullopt;
+  return take_flag(key, value, tls.settings.verify);
 }
 
 // What is wrong with an option, if anything.
