@@ -219,5 +219,54 @@ TEST(RealRuntimeTest, AnIdleRuntimeUsesNoProcessorTime) {
   runtime.block_on(disarm());
 }
 
+// Says that an answer is due, and never has one.
+class VainLookout final : public Lookout {
+ public:
+  bool expecting() const override { return true; }
+  bool look() override {
+    looked = true;
+    return false;
+  }
+  std::atomic<bool> looked = false;
+};
+
+// While the driver looks for an answer, who blocks leaves to it what is ready. The end of the
+// driver's own call may be among it, and then the driver must not go to sleep.
+TEST(RealRuntimeTest, ADriverWhoseCallEndsWhileItLooksIsDone) {
+  constexpr Duration kLong = 5s;
+  for (int round = 0; round < 50; ++round) {
+    RealRuntime runtime;
+    VainLookout lookout;
+    Event first_ended(runtime);
+    Event second_ended(runtime);
+    std::atomic<bool> watching = false;
+    std::thread second([&] {
+      watching = true;
+      while (!lookout.looked) std::this_thread::yield();
+      const auto end_the_first = [&]() -> Task<void> {
+        first_ended.set();
+        co_await second_ended.wait(Deadline::at(runtime.now() + kLong));
+      };
+      runtime.block_on(end_the_first());
+    });
+    while (!watching) std::this_thread::yield();
+    const BootTime begin = runtime.now();
+    const auto wait = [&]() -> Task<void> {
+      runtime.add_lookout(lookout);
+      co_await first_ended.wait();
+      runtime.remove_lookout(lookout);
+    };
+    runtime.block_on(wait());
+    const Duration took = runtime.now() - begin;
+    const auto end_the_second = [&]() -> Task<void> {
+      second_ended.set();
+      co_return;
+    };
+    runtime.block_on(end_the_second());
+    second.join();
+    ASSERT_LT(took, kLong) << "it slept although it was done";
+  }
+}
+
 }  // namespace
 }  // namespace holdfast::internal
