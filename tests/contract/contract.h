@@ -76,6 +76,11 @@ template <class T>
 std::string outcome_of(const Result<T>& result) {
   return result ? "granted" : code_name(result.code());
 }
+// For those who read of a failure.
+template <class T>
+std::string why(const Result<T>& result) {
+  return result ? "" : result.message();
+}
 
 // A call on a thread of its own.
 using Pending = std::future<Result<Lease>>;

@@ -200,13 +200,14 @@ TEST_P(EngineTest, ReleaseEndsAWaitAsWellAsAHold) {
   probe.inside([&](Engine& it) -> Task<void> {
     TaskGroup group(*probe.runtime);
     std::optional<Result<Grant>> waited;
-    const auto wait_for_it = [](Engine& engine, std::optional<Result<Grant>>& out) -> Task<void> {
+    std::stop_source stop;
+    const auto wait_for_it = [](Engine& engine, std::optional<Result<Grant>>& out,
+                                std::stop_token until) -> Task<void> {
       const Claim claim = claim_of(1);
-      const Wait wait{
-          .deadline = Deadline::at(BootClock::now() + 300ms), .queue = true, .stop = {}};
+      const Wait wait{.deadline = soon(), .queue = true, .stop = until};
       out = co_await engine.acquire(claim, wait);
     };
-    group.spawn(wait_for_it(it, waited));
+    group.spawn(wait_for_it(it, waited, stop.get_token()));
     LockInfo queued = co_await look(it);
     while (queued.waiters.empty() && !waited) queued = co_await look(it);
     EXPECT_EQ(queued.waiters.size(), 1U);
@@ -214,6 +215,7 @@ TEST_P(EngineTest, ReleaseEndsAWaitAsWellAsAHold) {
     EXPECT_TRUE(ended && !*ended) << "a wait is not a hold";
     const LockInfo after = co_await look(it);
     EXPECT_TRUE(after.waiters.empty());
+    stop.request_stop();
     EXPECT_TRUE(co_await group.join(soon()));
     EXPECT_TRUE(waited && !waited->ok());
   });

@@ -89,7 +89,7 @@ TEST_P(SharedTest, AWriterIsNotStarvedByReadersThatKeepComing) {
   EXPECT_TRUE(eventually([&] { return holders(two, "x") > 2; }));
   for (int i = 0; i < 5; ++i) {
     const Result<Lease> wrote = two.shared_mutex("x").try_acquire_for(kPatience);
-    EXPECT_EQ(outcome_of(wrote), "granted");
+    EXPECT_EQ(outcome_of(wrote), "granted") << why(wrote);
   }
   over = true;
   for (std::thread& thread : readers) thread.join();
