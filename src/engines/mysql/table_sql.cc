@@ -38,6 +38,8 @@ table::Dialect make() {
       " ttl BIGINT NOT NULL, process BIGINT NOT NULL, outlives SMALLINT NOT NULL,"
       " since BIGINT NOT NULL, label BLOB,"
       " PRIMARY KEY(name, seq), KEY(seq), KEY(process)) ENGINE=InnoDB",
+      "CREATE TABLE IF NOT EXISTS holdfast_bell("
+      " process BIGINT NOT NULL PRIMARY KEY, rung BIGINT NOT NULL) ENGINE=InnoDB",
   };
   sql.begin = "START TRANSACTION";
   sql.begin_reading = {"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ",
@@ -120,7 +122,9 @@ table::Dialect make() {
   sql.move_waiters = "UPDATE holdfast_waiter SET process = $1 WHERE process = $2";
   sql.clean = {"DELETE FROM holdfast_holder WHERE expires < " HOLDFAST_CLOCK " - $1",
                "DELETE FROM holdfast_waiter WHERE since < " HOLDFAST_CLOCK
-               " - $1 AND IS_USED_LOCK(CONCAT('holdfast:wake:', process)) IS NULL"};
+               " - $1 AND IS_USED_LOCK(CONCAT('holdfast:wake:', process)) IS NULL",
+               "DELETE FROM holdfast_bell"
+               " WHERE IS_USED_LOCK(CONCAT('holdfast:wake:', process)) IS NULL"};
   return sql;
 }
 

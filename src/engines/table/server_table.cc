@@ -130,7 +130,7 @@ Task<Result<std::optional<ServerTable::Turned>>> ServerTable::try_turn(
     const SqlOutcome ended = co_await (*loan)->run(std::move(ending.statements), end_by);
     // What comes after the commit may fail.
     if (ended.results.size() > ending.commit) {
-      loan->set_in_transaction(!ended.ok());
+      loan->set_in_transaction(false);
       if (!error && !rows.ran_short()) {
         for (const Wake& wake : ending.at_home) server_.on_wake(wake.claim, wake.given);
         co_return std::optional(turned);
