@@ -236,7 +236,10 @@ void MysqlTable::see(const SqlRows& rows) {
     present.insert(table::claim_from(rows.bytes(i, 0)));
     crowd_.seqs += rows.number(i, 1);
   }
-  if (present.empty()) wanted_.reset();
+  if (present.empty()) {
+    wanted_.reset();
+    crowd_ = {};  // Whoever wants us next is somebody else.
+  }
   if (on_present) on_present(present);
 }
 
