@@ -11,8 +11,6 @@ namespace {
 
 constexpr int kInterrupted = 1317;
 constexpr Duration kLongestSleep = std::chrono::seconds(60);
-// After that another may ring as well: who rang first may have died before it sent the KILL.
-#define HOLDFAST_RUNG_LONG_AGO "CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED) - 1000000"
 
 // READ COMMITTED locks the rows that are changed, and not the gaps between them.
 constexpr const char* kPrepareSession =
@@ -245,7 +243,10 @@ void MysqlTable::see(const SqlRows& rows) {
     present.insert(table::claim_from(rows.bytes(i, 0)));
     crowd_.seqs += rows.number(i, 1);
   }
-  if (present.empty()) wanted_.reset();
+  if (present.empty()) {
+    wanted_.reset();
+    crowd_ = {};  // Whoever wants us next is somebody else.
+  }
   if (on_present) on_present(present);
 }
 
@@ -260,10 +261,7 @@ void MysqlTable::wake(const table::Wake& wake, const table::ServerRows& rows,
   const std::int64_t session = rows.listener_of(wake.process);
   if (session <= 0) return;
   const std::string ring = "@holdfast_ring_" + std::to_string(after.size());
-  inside.push_back(
-      {"UPDATE holdfast_bell SET rung = CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED)"
-       " WHERE process = $1 AND rung < " HOLDFAST_RUNG_LONG_AGO,
-       {wake.process}});
+  inside.push_back({ring_bell_of("$1"), {wake.process}});
   // A KILL cannot be left out by a condition, unless it is made of text.
   inside.push_back({"SET " + ring + " = IF(ROW_COUNT() = 1, 'KILL QUERY " +
                         std::to_string(session) + "', 'DO 0')",
