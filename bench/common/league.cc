@@ -146,7 +146,7 @@ void League::contest(const Contest& contest) {
   Comparison owners = comparison(contest.name + "_owners", "changes of owner, " + contest.what,
                                  "owners/s", Bar::Side::at_least, contest.owner_claims);
   Comparison gaps = comparison(contest.name + "_gap",
-                               "gap p50, release called to next acquire returned, " + contest.what,
+                               "gap p50, " + contest.what,
                                "us", Bar::Side::at_most, contest.gap_claims);
   Comparison commands =
       comparison(contest.name + "_commands", "commands per hand-off, " + contest.what, "commands",
