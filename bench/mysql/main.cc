@@ -26,15 +26,16 @@ class MariadbDatabase : public Database {
 };
 
 SqlSystem system() {
-  return {.title = "MariaDB",
-          .query_what = "statements",
-          .pairs = {{"named", "named, no token,", "recipe=named&tokens=no", "named", 0.9},
-                    {"named_token", "named with token", "recipe=named", "named", {}},
-                    {"row", "row", "recipe=row", "row", {}},
-                    {"table", "table", "recipe=table", "table", 0.8}},
-          .blocking = {{"named", "named", "recipe=named", "named", 1.5},
-                       {"named_no_token", "named, no token,", "recipe=named&tokens=no", "named", {}},
-                       {"row", "row", "recipe=row", "row", 1.5}}};
+  return {
+      .title = "MariaDB",
+      .query_what = "statements",
+      .pairs = {{"named", "named, no token,", "recipe=named&tokens=no", "named", 0.9},
+                {"named_token", "named with token", "recipe=named", "named", {}},
+                {"row", "row", "recipe=row", "row", {}},
+                {"table", "table", "recipe=table", "table", 0.8}},
+      .blocking = {{"named", "named", "recipe=named", "named", 1.5},
+                   {"named_no_token", "named, no token,", "recipe=named&tokens=no", "named", {}},
+                   {"row", "row", "recipe=row", "row", 1.5}}};
 }
 
 }  // namespace

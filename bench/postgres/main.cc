@@ -24,22 +24,22 @@ class PostgresDatabase : public Database {
 
  private:
   // As in production; the data is in memory, where a commit costs what the server itself makes of it.
-  test::PostgresServer server_{
-      {.arguments = {"-c", "fsync=on", "-c", "full_page_writes=on", "-c", "max_connections=500", "-c",
-                     "shared_buffers=64MB"}}};
+  test::PostgresServer server_{{.arguments = {"-c", "fsync=on", "-c", "full_page_writes=on", "-c",
+                                              "max_connections=500", "-c", "shared_buffers=64MB"}}};
 };
 
 SqlSystem system() {
-  return {.title = "PostgreSQL",
-          .query_what = "transactions",
-          .pairs = {{"advisory", "advisory, no token,", "recipe=advisory&tokens=no", "named", 0.9},
-                    {"advisory_token", "advisory with token", "recipe=advisory", "named", {}},
-                    {"row", "row", "recipe=row", "row", {}},
-                    {"table", "table", "recipe=table", "table", 0.8}},
-          .blocking = {
-              {"advisory", "advisory", "recipe=advisory", "named", 1.5},
-              {"advisory_no_token", "advisory, no token,", "recipe=advisory&tokens=no", "named", {}},
-              {"row", "row", "recipe=row", "row", 1.5}}};
+  return {
+      .title = "PostgreSQL",
+      .query_what = "transactions",
+      .pairs = {{"advisory", "advisory, no token,", "recipe=advisory&tokens=no", "named", 0.9},
+                {"advisory_token", "advisory with token", "recipe=advisory", "named", {}},
+                {"row", "row", "recipe=row", "row", {}},
+                {"table", "table", "recipe=table", "table", 0.8}},
+      .blocking = {
+          {"advisory", "advisory", "recipe=advisory", "named", 1.5},
+          {"advisory_no_token", "advisory, no token,", "recipe=advisory&tokens=no", "named", {}},
+          {"row", "row", "recipe=row", "row", 1.5}}};
 }
 
 }  // namespace

@@ -12,9 +12,9 @@ namespace {
 class PostgresRaw : public Raw {
  public:
   explicit PostgresRaw(int port)
-      : session_(PQconnectdb(("host=127.0.0.1 user=postgres dbname=postgres port=" +
-                              std::to_string(port))
-                                 .c_str())) {
+      : session_(PQconnectdb(
+            ("host=127.0.0.1 user=postgres dbname=postgres port=" + std::to_string(port))
+                .c_str())) {
     if (PQstatus(session_) != CONNECTION_OK) {
       const std::string why = PQerrorMessage(session_);
       PQfinish(session_);

@@ -55,9 +55,9 @@ void play(Crowd& crowd, const std::string& name, Seconds span, Contests& contest
 }
 
 std::vector<std::pair<std::string, double>> figures(const Contests& ours, const Contests& theirs) {
-  return {{"ours_p50_us", median(ours.p50_us)},       {"ours_p99_us", median(ours.p99_us)},
-          {"ours_owners_per_s", median(ours.per_s)},  {"raw_p50_us", median(theirs.p50_us)},
-          {"raw_p99_us", median(theirs.p99_us)},      {"raw_owners_per_s", median(theirs.per_s)}};
+  return {{"ours_p50_us", median(ours.p50_us)},      {"ours_p99_us", median(ours.p99_us)},
+          {"ours_owners_per_s", median(ours.per_s)}, {"raw_p50_us", median(theirs.p50_us)},
+          {"raw_p99_us", median(theirs.p99_us)},     {"raw_owners_per_s", median(theirs.per_s)}};
 }
 
 void measure_table(const SqlSetting& setting) {
@@ -74,21 +74,20 @@ void measure_table(const SqlSetting& setting) {
     play(our_crowd, "table_ours", plan.contest_span, ours);
     play(polling_crowd, "table_polled", plan.contest_span, polling);
   }
-  setting.report.add({.name = "hand_off_table_trips",
-                      .what = "table hand-off p50, 8 processes; of SELECT 1",
-                      .values = ratios(ours.p50_us, trips_us),
-                      .bar = Bar{Bar::Side::at_most, 3},
-                      .detail = format("%s; SELECT 1 %.0f us", ours.text().c_str(),
-                                       median(trips_us)),
-                      .figures = {{"ours_p50_us", median(ours.p50_us)},
-                                  {"select_1_us", median(trips_us)}}});
-  setting.report.add({.name = "hand_off_table_of_polling",
-                      .what = "table hand-off p50; of a lock table polled each ms",
-                      .values = ratios(ours.p50_us, polling.p50_us),
-                      .bar = Bar{Bar::Side::at_most, 0.5},
-                      .detail = format("Holdfast %s; polled %s", ours.text().c_str(),
-                                       polling.text().c_str()),
-                      .figures = figures(ours, polling)});
+  setting.report.add(
+      {.name = "hand_off_table_trips",
+       .what = "table hand-off p50, 8 processes; of SELECT 1",
+       .values = ratios(ours.p50_us, trips_us),
+       .bar = Bar{Bar::Side::at_most, 3},
+       .detail = format("%s; SELECT 1 %.0f us", ours.text().c_str(), median(trips_us)),
+       .figures = {{"ours_p50_us", median(ours.p50_us)}, {"select_1_us", median(trips_us)}}});
+  setting.report.add(
+      {.name = "hand_off_table_of_polling",
+       .what = "table hand-off p50; of a lock table polled each ms",
+       .values = ratios(ours.p50_us, polling.p50_us),
+       .bar = Bar{Bar::Side::at_most, 0.5},
+       .detail = format("Holdfast %s; polled %s", ours.text().c_str(), polling.text().c_str()),
+       .figures = figures(ours, polling)});
 }
 
 void measure_blocking(const SqlSetting& setting, const Side& side) {

@@ -33,8 +33,8 @@ void measure_idle(const SqlSetting& setting, const std::string& name, const std:
   const double heartbeats = plan.waiters / (plan.idle_ttl.count() / 4);
   setting.report.add(
       {.name = "idle_" + name,
-       .what = format("%s: queries of %d idle waiters; of their heartbeat", name.c_str(),
-                      plan.waiters),
+       .what =
+           format("%s: queries of %d idle waiters; of their heartbeat", name.c_str(), plan.waiters),
        .values = {per_s / heartbeats},
        // They come when they like within a fifth, and the holder and this program ask as well.
        .bar = Bar{Bar::Side::at_most, 1.15},

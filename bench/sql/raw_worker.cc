@@ -65,7 +65,8 @@ class RawWorker {
   }
 
   void sleep(double us) const {
-    if (us > 0 && !over_) std::this_thread::sleep_for(std::chrono::duration<double, std::micro>(us));
+    if (us > 0 && !over_)
+      std::this_thread::sleep_for(std::chrono::duration<double, std::micro>(us));
   }
 
   std::string stop() {

@@ -8,9 +8,8 @@
 namespace holdfast::test {
 
 PostgresClient::PostgresClient(int port)
-    : session_(PQconnectdb(("host=127.0.0.1 user=postgres dbname=postgres port=" +
-                            std::to_string(port))
-                               .c_str())) {
+    : session_(PQconnectdb(
+          ("host=127.0.0.1 user=postgres dbname=postgres port=" + std::to_string(port)).c_str())) {
   if (PQstatus(session_) == CONNECTION_OK) return;
   const std::string why = PQerrorMessage(session_);
   PQfinish(session_);

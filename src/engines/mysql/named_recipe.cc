@@ -70,8 +70,8 @@ class NamedRecipe final : public SessionRecipe {
         is_mariadb() ? std::to_string(seconds) : std::to_string(static_cast<long>(seconds) + 1);
     session::Batch batch(settings().tokens ? 3 : 1);
     const std::string get = "GET_LOCK(?, " + time + ")";
-    batch[0].text =
-        mark(key, claim) + (settings().tokens ? "SET @holdfast = " + get : "SELECT " + get + ", NULL");
+    batch[0].text = mark(key, claim) +
+                    (settings().tokens ? "SET @holdfast = " + get : "SELECT " + get + ", NULL");
     batch[0].values = {key.lock};
     if (settings().tokens) draw_if_held(key, claim, batch);
     return batch;

@@ -119,9 +119,7 @@ table::Dialect make() {
   // Variables carry what a statement found to the next; the time is read when the row is ours.
   const std::string hold = "SELECT 1 FROM holdfast_lock WHERE name = $1 FOR UPDATE";
   sql.hand_over.statements = {
-      "SET @hf_seq = NULL, @hf_mode = NULL, @hf_session = NULL",
-      sql.begin,
-      hold,
+      "SET @hf_seq = NULL, @hf_mode = NULL, @hf_session = NULL", sql.begin, hold,
       "SELECT w.seq, w.claim, w.mode, w.process, LEAST(w.ttl, $3), w.label, " HOLDFAST_LISTENER
       ", " HOLDFAST_CLOCK
       " INTO @hf_seq, @hf_claim, @hf_mode, @hf_process, @hf_ttl, @hf_label, @hf_session, @hf_now"
@@ -133,8 +131,7 @@ table::Dialect make() {
       "DELETE FROM holdfast_waiter WHERE name = $1 AND seq = @hf_seq AND @hf_given = 1",
       "SELECT @hf_process, @hf_claim, token, @hf_ttl FROM holdfast_lock"
       " WHERE name = $1 AND @hf_given = 1",
-      sql.free,
-      sql.commit,
+      sql.free, sql.commit,
       // Where there is nobody to wake, it fails, and that does no harm.
       "KILL QUERY IF(@hf_given = 1 AND @hf_process <> $4, @hf_session, 0)"};
   sql.hand_over.answer = 7;

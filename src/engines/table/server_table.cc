@@ -238,10 +238,10 @@ Task<Result<Taken>> ServerTable::acquire(const Claim& claim, bool queue, Deadlin
 Task<Result<std::optional<Taken>>> ServerTable::enqueue(const Claim& claim, const Key& key,
                                                         Deadline deadline, std::stop_token stop) {
   const Script& script = server_.dialect().enqueue;
-  std::vector<SqlStatement> statements = script.with(
-      {key.key, to_value(claim.id), to_row(claim.mode), std::int64_t{claim.permits},
-       std::int64_t{claim.ttl.count()}, server_.process(), std::int64_t{claim.outlives_process},
-       claim.label});
+  std::vector<SqlStatement> statements =
+      script.with({key.key, to_value(claim.id), to_row(claim.mode), std::int64_t{claim.permits},
+                   std::int64_t{claim.ttl.count()}, server_.process(),
+                   std::int64_t{claim.outlives_process}, claim.label});
   const Result<Asked> asked =
       co_await ask(std::move(statements), deadline, stop, Urgency::usual, script.last);
   if (!asked) co_return asked.failure();
@@ -299,9 +299,9 @@ Task<Result<bool>> ServerTable::give_back(const Claim& claim, const Key& key, bo
   const Dialect& sql = server_.dialect();
   std::vector<SqlStatement> statements;
   if (others_wait) {
-    statements = sql.hand_over.with({key.key, to_value(claim.id),
-                                     std::int64_t{Turn::kProvisionalTtl.count()},
-                                     server_.process()});
+    statements =
+        sql.hand_over.with({key.key, to_value(claim.id),
+                            std::int64_t{Turn::kProvisionalTtl.count()}, server_.process()});
   } else {
     statements.push_back({sql.free, {key.key, to_value(claim.id)}});
   }

@@ -47,9 +47,7 @@ class PostgresSession : public Session {
  public:
   explicit PostgresSession(int port) : client_(port) {}
   std::string value(const std::string& statement) override { return client_.value(statement); }
-  void be_impatient() override {
-    client_.value("SET idle_in_transaction_session_timeout = '1s'");
-  }
+  void be_impatient() override { client_.value("SET idle_in_transaction_session_timeout = '1s'"); }
 
  private:
   test::PostgresClient client_;

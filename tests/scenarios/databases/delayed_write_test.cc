@@ -37,7 +37,9 @@ class DelayedWrite : public testing::TestWithParam<std::string> {
   std::string total() const {
     return server_.session(server_.port())->value("SELECT total FROM ledger");
   }
-  static std::string write(int value) { return "UPDATE ledger SET total = " + std::to_string(value); }
+  static std::string write(int value) {
+    return "UPDATE ledger SET total = " + std::to_string(value);
+  }
   static int read(Session& session) { return std::stoi(session.value("SELECT total FROM ledger")); }
 
   // Sends it, to arrive when way_ passes again. True in the end if the server took it.
