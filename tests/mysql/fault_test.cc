@@ -47,6 +47,29 @@ TEST_P(MysqlSessionFaults, AJumpOfTheServersClockTakesNoLockAway) {
   EXPECT_GT(next->token(), before);
 }
 
+// GET_LOCK returns NULL, or an error, when its statement is killed.
+TEST_P(MysqlSessionFaults, AWaitThatAnAdministratorInterruptsGoesOn) {
+  Client holder = open(url());
+  Client waiting = open(url());
+  Lease lease = holder.mutex("interrupted", kLong).acquire().value();
+  Pending pending =
+      in_thread([&] { return waiting.mutex("interrupted", kLong).try_acquire_for(30s); });
+  for (int round = 0; round < 3; ++round) {
+    std::string session;
+    ASSERT_TRUE(eventually([&] {
+      session = server().value(
+          "SELECT ID FROM information_schema.PROCESSLIST WHERE INFO LIKE '/* holdfast%'");
+      return !session.empty();
+    }));
+    server().query("KILL QUERY " + session);
+    pause_for(50ms);
+  }
+  EXPECT_FALSE(contract::is_ready(pending));
+  ASSERT_EQ(told(lease.release()), "granted");
+  ASSERT_TRUE(arrives(pending));
+  EXPECT_EQ(told(pending.get()), "granted");
+}
+
 TEST(MysqlFaults, ADeadlockInTheTableIsTriedAgain) {
   MariadbServer own;
   Client holder = open(own.url());
