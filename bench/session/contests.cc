@@ -56,6 +56,7 @@ Outcome play(Crowd& crowd, const Servers& servers, const Contest& contest, Secon
     }
   }
   const HandOffs all = hand_offs(std::move(passes), from, to);
+  if (all.count == 0) throw std::runtime_error("the contest saw no hand-off");
   const double seconds = static_cast<double>(to - from) / 1e9;
   return {.hand_offs = all, .events_each = events / (all.per_s * seconds)};
 }

@@ -38,6 +38,8 @@ table::Dialect make() {
       " ttl BIGINT NOT NULL, process BIGINT NOT NULL, outlives SMALLINT NOT NULL,"
       " since BIGINT NOT NULL, label BLOB,"
       " PRIMARY KEY(name, seq), KEY(seq), KEY(process)) ENGINE=InnoDB",
+      "CREATE TABLE IF NOT EXISTS holdfast_bell("
+      " process BIGINT NOT NULL PRIMARY KEY, rung BIGINT NOT NULL) ENGINE=InnoDB",
   };
   sql.begin = "START TRANSACTION";
   sql.begin_reading = {"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ",
@@ -131,12 +133,13 @@ table::Dialect make() {
       "DELETE FROM holdfast_waiter WHERE name = $1 AND seq = @hf_seq AND @hf_given = 1",
       "SELECT @hf_process, @hf_claim, token, @hf_ttl FROM holdfast_lock"
       " WHERE name = $1 AND @hf_given = 1",
-      sql.free, sql.commit,
+      sql.free, ring_bell_of("@hf_process") + " AND @hf_given = 1 AND @hf_process <> $4",
+      "SET @hf_ring = IF(ROW_COUNT() = 1, @hf_session, 0)", sql.commit,
       // Where there is nobody to wake, it fails, and that does no harm.
-      "KILL QUERY IF(@hf_given = 1 AND @hf_process <> $4, @hf_session, 0)"};
+      "KILL QUERY @hf_ring"};
   sql.hand_over.answer = 7;
   sql.freed = 8;
-  sql.hand_over.last = 9;
+  sql.hand_over.last = 11;
   sql.enqueue.statements = {
       sql.begin,
       hold,
@@ -157,11 +160,20 @@ table::Dialect make() {
   sql.move_waiters = "UPDATE holdfast_waiter SET process = $1 WHERE process = $2";
   sql.clean = {"DELETE FROM holdfast_holder WHERE expires < " HOLDFAST_CLOCK " - $1",
                "DELETE FROM holdfast_waiter WHERE since < " HOLDFAST_CLOCK
-               " - $1 AND IS_USED_LOCK(CONCAT('holdfast:wake:', process)) IS NULL"};
+               " - $1 AND IS_USED_LOCK(CONCAT('holdfast:wake:', process)) IS NULL",
+               "DELETE FROM holdfast_bell"
+               " WHERE IS_USED_LOCK(CONCAT('holdfast:wake:', process)) IS NULL"};
   return sql;
 }
 
 }  // namespace
+
+std::string ring_bell_of(const std::string& process) {
+  // A bell that has rung for a second may be rung again: who did may have died before its KILL.
+  const std::string clock = "CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED)";
+  return "UPDATE holdfast_bell SET rung = " + clock + " WHERE process = " + process +
+         " AND rung < " + clock + " - 1000000";
+}
 
 const table::Dialect& table_sql() {
   static const table::Dialect sql = make();

@@ -132,7 +132,7 @@ Task<Result<std::optional<ServerTable::Turned>>> ServerTable::try_turn(
     const SqlOutcome ended = co_await (*loan)->run(std::move(ending.statements), end_by);
     // What comes after the commit may fail.
     if (ended.results.size() > ending.commit) {
-      loan->set_in_transaction(!ended.ok());
+      loan->set_in_transaction(false);
       if (!error && !rows.ran_short()) {
         for (const Wake& wake : ending.at_home) server_.on_wake(wake.claim, wake.given);
         co_return std::optional(turned);
@@ -200,7 +200,9 @@ Task<Result<Taken>> ServerTable::take(const Claim& claim, Deadline deadline, std
 
 Task<Result<Taken>> ServerTable::acquire(const Claim& claim, bool queue, Deadline deadline,
                                          std::stop_token stop) {
-  if (queue && claim.mode != Mode::permit && !server_.dialect().enqueue.empty()) {
+  // Who stands in the line already wants to know how it stands there.
+  const bool new_here = !queued_.contains(claim.id);
+  if (queue && new_here && claim.mode != Mode::permit && !server_.dialect().enqueue.empty()) {
     const Key key = key_of(claim.name);
     Result<std::optional<Taken>> waits = co_await enqueue(claim, key, deadline, stop);
     if (!waits) co_return waits.failure();

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <mutex>
 #include <optional>
+#include <random>
 #include <thread>
 
 #include "flight.h"
@@ -42,6 +43,7 @@ class OurWorker {
     if (verb == "wait") return wait(words);
     if (verb == "flight") return flight(words);
     if (verb == "threads") return threads(words);
+    if (verb == "mix") return mix(words);
     return "what?";
   }
 
@@ -84,6 +86,21 @@ class OurWorker {
     }
     const double seconds = next<double>(words);
     return format("%.1f", Race(pairs).rate(Seconds(seconds / 5), Seconds(seconds)));
+  }
+
+  std::string mix(std::istringstream& words) {
+    SharedMutex mutex = client_.shared_mutex(next<std::string>(words));
+    const double seconds = next<double>(words);
+    const int write_percent = next<int>(words);
+    const auto hold = std::chrono::microseconds(next<int>(words));
+    std::mt19937 random{std::random_device{}()};
+    const auto pair = [&] {
+      const bool writes = static_cast<int>(random() % 100) < write_percent;
+      Lease lease = (writes ? mutex.acquire() : mutex.acquire_shared()).value();
+      std::this_thread::sleep_for(hold);
+      lease.release().value();
+    };
+    return time_pairs(seconds, pair);
   }
 
   std::string contend(std::istringstream& words) {
