@@ -20,6 +20,7 @@ class PostgresRaw : public Raw {
       PQfinish(session_);
       throw std::runtime_error("raw: " + why);
     }
+    run("SET client_min_messages = warning");  // or it says that the tables are there already
     define("ping", "SELECT 1");
   }
   ~PostgresRaw() override { PQfinish(session_); }

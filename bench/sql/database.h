@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "raw.h"
+#include "samples.h"
 
 namespace holdfast::bench {
 
@@ -22,6 +23,8 @@ class Database {
   virtual std::vector<pid_t> processes() const = 0;
   // What clients have asked so far: statements (MySQL), transactions (PostgreSQL).
   virtual double queries() const = 0;
+  // How long it may take until it has counted what was asked.
+  virtual Seconds counts_within() const = 0;
 };
 
 // Holdfast with these options in the URL, beside the raw statements of a kind (raw.h).

@@ -23,7 +23,8 @@ void measure_idle(const SqlSetting& setting, const std::string& name, const std:
   for (Worker& worker : crowd) {
     worker.ask(format("wait idle %d %.0f", plan.waiters / kProcesses, ttl_ms));
   }
-  std::this_thread::sleep_for(std::max(plan.idle_ttl / 4, Seconds(2)));  // All stand in the line.
+  // All stand in the line, and that they came is counted.
+  std::this_thread::sleep_for(std::max(plan.idle_ttl / 4, setting.database.counts_within()));
   const double before = setting.database.queries();
   std::this_thread::sleep_for(plan.idle_span);
   const double per_s = (setting.database.queries() - before) / plan.idle_span.count();

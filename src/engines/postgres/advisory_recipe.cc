@@ -7,20 +7,7 @@ class AdvisoryRecipe final : public SessionRecipe {
  public:
   AdvisoryRecipe(Runtime& runtime, const Settings& settings)
       : SessionRecipe(runtime, settings, "advisory") {
-    guarantees_ = Guarantees{
-        .engine = "postgres",
-        .recipe = "advisory",
-        .exclusion = Exclusion::bounded_by_clocks,
-        .token = TokenStrength::durable_one_node,
-        .wake_up = WakeUp::push,
-        .fairness = Fairness::fifo,
-        .shared_mode = true,
-        .permit_mode = false,
-        .no_permits_because = "an advisory lock is exclusive or shared; recipe=table has them",
-        .notes =
-            "pg_advisory_lock on a connection for each lock that is held or waited for. The lock "
-            "ends with its connection: lost() tells at once when the server closes it. Locks are "
-            "per server: after a fail-over the new one knows nothing of them."};
+    guarantees_ = advisory_guarantees();
     if (!settings.tokens) guarantees_.token = TokenStrength::none;
   }
 
@@ -124,6 +111,23 @@ class AdvisoryRecipe final : public SessionRecipe {
 
 std::unique_ptr<session::Recipe> make_advisory_recipe(Runtime& runtime, const Settings& settings) {
   return std::make_unique<AdvisoryRecipe>(runtime, settings);
+}
+
+Guarantees advisory_guarantees() {
+  return Guarantees{
+      .engine = "postgres",
+      .recipe = "advisory",
+      .exclusion = Exclusion::bounded_by_clocks,
+      .token = TokenStrength::durable_one_node,
+      .wake_up = WakeUp::push,
+      .fairness = Fairness::fifo,
+      .shared_mode = true,
+      .permit_mode = false,
+      .no_permits_because = "an advisory lock is exclusive or shared; recipe=table has them",
+      .notes =
+          "pg_advisory_lock on a connection for each lock that is held or waited for. The lock "
+          "ends with its connection: lost() tells at once when the server closes it. Locks are "
+          "per server: after a fail-over the new one knows nothing of them."};
 }
 
 }  // namespace holdfast::internal::postgres

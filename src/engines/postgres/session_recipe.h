@@ -34,6 +34,7 @@ class SessionRecipe : public session::Recipe {
   session::Batch draw(const session::Key& key, const Claim& claim,
                       std::uint64_t session) const override;
   session::Batch make_tables() const override;
+  session::Batch clean(Duration long_dead) const override;
   std::optional<Failure> no_tables() const override;
   session::Batch interrupt(const session::Opened& session) const override;
   session::Batch end_session(std::uint64_t number, const std::string& peer) const override;
@@ -78,7 +79,11 @@ std::vector<SqlValue> drawing_values(const session::Key& key, const Claim& claim
 // the row that is to be inserted comes from, `session` the name of the session.
 std::string drawing_sql(const std::string& from, const std::string& session);
 
-std::vector<std::string> session_tables();
+// What makes the tables of these recipes: a schema of their own as well, if the URL names one.
+std::vector<std::string> session_schema(const Settings& settings);
+
+Guarantees advisory_guarantees();
+Guarantees row_guarantees();
 
 // "advisory": pg_advisory_lock.
 std::unique_ptr<session::Recipe> make_advisory_recipe(Runtime& runtime, const Settings& settings);

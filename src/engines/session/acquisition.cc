@@ -22,7 +22,7 @@ bool has_it(const SqlOutcome& outcome) {
 // A question that is asked shortly before the wait is over, or by one who does not wait at all,
 // should still be answered.
 Deadline Acquisition::quick() const {
-  constexpr Duration kGrace = std::chrono::seconds(1);
+  constexpr Duration kGrace = std::chrono::seconds(2);
   const BootTime now = runtime_.now();
   return wait_.deadline.later(now + kGrace).sooner(now + request_timeout_);
 }

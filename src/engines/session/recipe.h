@@ -82,6 +82,9 @@ class Recipe {
   // Why the tables are not made by us; nothing if they may be.
   virtual std::optional<Failure> no_tables() const = 0;
 
+  // Removes what sessions left behind that ended so long ago. Empty if nothing is left.
+  virtual Batch clean(Duration) const { return {}; }
+
   // Ends the statement that runs in a session, or the session.
   virtual Batch interrupt(const Opened& session) const = 0;
   virtual Batch end_session(std::uint64_t number, const std::string& peer) const = 0;

@@ -200,7 +200,9 @@ Task<Result<Taken>> ServerTable::take(const Claim& claim, Deadline deadline, std
 
 Task<Result<Taken>> ServerTable::acquire(const Claim& claim, bool queue, Deadline deadline,
                                          std::stop_token stop) {
-  if (queue && claim.mode != Mode::permit && !server_.dialect().enqueue.empty()) {
+  // Who stands in the line already wants to know how it stands there.
+  const bool new_here = !queued_.contains(claim.id);
+  if (queue && new_here && claim.mode != Mode::permit && !server_.dialect().enqueue.empty()) {
     const Key key = key_of(claim.name);
     Result<std::optional<Taken>> waits = co_await enqueue(claim, key, deadline, stop);
     if (!waits) co_return waits.failure();
