@@ -79,8 +79,10 @@ bool Stage::acquire(Actor& client, Duration ttl, Duration patience, Renewal rene
 }
 
 void Stage::must_acquire(Actor& client, Duration ttl, Renewal renewal) {
-  if (!acquire(client, ttl, patience(), renewal)) {
-    throw Trouble(client.name() + " did not get the lock to begin with");
+  begin_acquire(client, ttl, patience(), renewal);
+  const std::string answer = client.answer(120s);
+  if (!answer.starts_with("granted")) {
+    throw Trouble(client.name() + " did not get the lock to begin with: " + answer);
   }
 }
 
