@@ -1,8 +1,10 @@
 #include "lab/checker.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
+#include <set>
 
 namespace holdfast::lab {
 namespace {
@@ -38,10 +40,22 @@ bool any_unclear(const History& history, Fence fence) {
   });
 }
 
+// Somebody without a token was at the resources: at those with a fence he could not be.
+bool tokens_are_missing(const History& history) {
+  std::set<std::string> without;
+  for (const Event& event : history) {
+    if (event.kind == EventKind::granted && event.token == 0) without.insert(event.who);
+    const bool acts = event.kind == EventKind::read || event.kind == EventKind::wrote;
+    if (acts && without.contains(event.who)) return true;
+  }
+  return false;
+}
+
 Answer harm(const Diagnosis& finding, const History& history, Fence fence) {
   for (const LostUpdate& update : finding.lost_updates) {
     if (update.resource.fence == fence) return Answer::yes;
   }
+  if (fence != Fence::none && tokens_are_missing(history)) return Answer::unknown;
   return any_unclear(history, fence) ? Answer::unknown : Answer::no;
 }
 
@@ -154,6 +168,34 @@ std::vector<std::string> token_troubles_in(const std::vector<Belief>& beliefs) {
   return troubles;
 }
 
+std::vector<std::string> token_troubles_at_fences(const History& history) {
+  struct Seen {
+    std::uint64_t highest = 0;
+    std::map<std::uint64_t, std::string> owners;
+  };
+  std::vector<std::string> troubles;
+  std::map<std::string, Seen> resources;
+  for (const Event& event : history) {
+    if (event.kind != EventKind::read && event.kind != EventKind::wrote) continue;
+    const auto resource = ResourceId::parse(event.resource);
+    if (!resource || resource->fence == Fence::none || event.token == 0) continue;
+    if (resource->fence == Fence::writes_only && event.kind == EventKind::read) continue;
+    Seen& seen = resources[event.resource];
+    const std::string token = std::to_string(event.token);
+    if (event.token < seen.highest) {
+      troubles.push_back(event.resource + " let in " + event.who + " with " + token + " after " +
+                         std::to_string(seen.highest));
+    }
+    seen.highest = std::max(seen.highest, event.token);
+    const auto [owner, is_new] = seen.owners.emplace(event.token, event.who);
+    if (!is_new && owner->second != event.who) {
+      troubles.push_back(event.resource + " let in " + owner->second + " and " + event.who +
+                         " with the same token " + token);
+    }
+  }
+  return troubles;
+}
+
 std::vector<Overtaking> overtakings_in(const History& history) {
   struct Served {
     std::string who;
@@ -192,12 +234,14 @@ Diagnosis check(const History& history) {
   finding.overlaps = overlaps_among(finding.beliefs);
   finding.lost_updates = lost_updates_in(history);
   finding.token_troubles = token_troubles_in(finding.beliefs);
+  std::ranges::move(token_troubles_at_fences(history), std::back_inserter(finding.token_troubles));
   finding.overtakings = overtakings_in(history);
   finding.verdict.overlap = yes_if(!finding.overlaps.empty());
   finding.verdict.harm_unfenced = harm(finding, history, Fence::none);
   finding.verdict.harm_write_fenced = harm(finding, history, Fence::writes_only);
   finding.verdict.harm_fenced = harm(finding, history, Fence::full);
   finding.verdict.token_order = yes_if(!finding.token_troubles.empty());
+  finding.verdict.overtaken = yes_if(!finding.overtakings.empty());
   look_at_the_end(history, finding);
   for (const Belief& belief : finding.beliefs) {
     finding.longest_wait = std::max(finding.longest_wait, belief.from - belief.asked);

@@ -9,8 +9,11 @@
 // Harm. An update is lost when a resource accepts a write that does not build on the last one it
 // accepted: each write is the number that was read plus one, so accepted numbers must grow by one.
 //
+// Where a client whose recipe has no tokens took part, nobody knows what a fence would have done.
+//
 // Tokens. A token is given to one grant only; a grant that was asked for after another one was made
-// has the higher token.
+// has the higher token. And as the resource saw them: what a fence let in has no lower token than
+// what it let in before, and one token comes from one client.
 #pragma once
 
 #include <string>
@@ -74,6 +77,7 @@ std::vector<Belief> beliefs_in(const History& history);
 std::vector<Overlap> overlaps_among(std::vector<Belief> beliefs);
 std::vector<LostUpdate> lost_updates_in(const History& history);
 std::vector<std::string> token_troubles_in(const std::vector<Belief>& beliefs);
+std::vector<std::string> token_troubles_at_fences(const History& history);
 std::vector<Overtaking> overtakings_in(const History& history);
 
 }  // namespace holdfast::lab

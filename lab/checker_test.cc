@@ -157,6 +157,37 @@ TEST(CheckerTest, OfGrantsThatRacedEitherMayHaveTheHigherToken) {
   EXPECT_EQ(story.check().verdict.token_order, Answer::no);
 }
 
+// What the resource saw counts as well: its fence may have failed.
+TEST(CheckerTest, AFenceThatLetsInALowerTokenOrATokenOfTwoIsTrouble) {
+  const auto at_fence = [](const std::string& who, EventKind kind, Fence fence,
+                           std::uint64_t token) {
+    return Event{
+        .who = who, .kind = kind, .resource = ResourceId{"s", fence}.text(), .token = token};
+  };
+  for (const Fence fence : {Fence::writes_only, Fence::full}) {
+    const History lower{at_fence("B", wrote, fence, 5), at_fence("A", wrote, fence, 4)};
+    EXPECT_EQ(check(lower).verdict.token_order, Answer::yes) << fence_name(fence);
+    const History shared{at_fence("B", wrote, fence, 5), at_fence("A", wrote, fence, 5)};
+    EXPECT_EQ(check(shared).verdict.token_order, Answer::yes) << fence_name(fence);
+    const History refused{at_fence("B", wrote, fence, 5), at_fence("A", barred, fence, 4)};
+    EXPECT_EQ(check(refused).verdict.token_order, Answer::no) << fence_name(fence);
+  }
+  const History reads{at_fence("B", wrote, Fence::writes_only, 5),
+                      at_fence("A", read, Fence::writes_only, 4)};
+  EXPECT_EQ(check(reads).verdict.token_order, Answer::no);  // which it does not check
+  const History open{at_fence("B", wrote, Fence::none, 5), at_fence("A", wrote, Fence::none, 4)};
+  EXPECT_EQ(check(open).verdict.token_order, Answer::no);
+}
+
+TEST(CheckerTest, WithoutTokensNobodyKnowsWhatAFenceWouldHaveDone) {
+  Story story;
+  story.then("A", granted).at("A", wrote, Fence::none, 1).at("B", wrote, Fence::none, 1);
+  const Verdict verdict = story.check().verdict;
+  EXPECT_EQ(verdict.harm_unfenced, Answer::yes);
+  EXPECT_EQ(verdict.harm_write_fenced, Answer::unknown);
+  EXPECT_EQ(verdict.harm_fenced, Answer::unknown);
+}
+
 TEST(CheckerTest, RecipesWithoutTokensHaveNoTokenTrouble) {
   Story story;
   story.then("A", granted).then("A", releasing).then("B", asked).then("B", granted);
@@ -168,7 +199,18 @@ TEST(CheckerTest, WhoAskedLaterAndIsServedFirstHasOvertaken) {
   story.then("A", asked).wait(100ms).then("B", asked).then("B", granted, 1).then("A", granted, 2);
   ASSERT_EQ(story.check().overtakings.size(), 1U);
   EXPECT_EQ(story.check().overtakings[0].early, "A");
+  EXPECT_EQ(story.check().verdict.overtaken, Answer::yes);
   EXPECT_EQ(story.check().longest_wait, 103ms);
+}
+
+TEST(CheckerTest, AmongSurvivorsOnlyIsAnyoneOvertaken) {
+  Story dead;
+  dead.then("A", asked).wait(100ms).then("B", asked).then("A", died).then("B", granted, 1);
+  EXPECT_EQ(dead.check().verdict.overtaken, Answer::no);
+  Story in_turn;
+  in_turn.then("A", asked).wait(100ms).then("B", asked);
+  in_turn.then("A", granted, 1).then("B", granted, 2);
+  EXPECT_EQ(in_turn.check().verdict.overtaken, Answer::no);
 }
 
 TEST(CheckerTest, AWaiterThatWasStoppedOrAskedAtTheSameMomentCountsForNoOvertaking) {

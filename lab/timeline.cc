@@ -21,13 +21,13 @@ constexpr double kFoot = 64;      // figures and legend
 
 constexpr const char* kStyle = R"(<style>
 .tl{--bg:#ffffff;--ink:#1d2433;--soft:#5d6675;--line:#c9d0da;--a:#2f6fde;--b:#0f8f6e;--c:#8a55d7;
---d:#b0671a;--bad:#d12f2f;--good:#1a8a4a;--fault:#c26a00;--pause:#8b93a1;--band:#d12f2f22}
+--d:#b0671a;--bad:#d12f2f;--good:#1a8a4a;--fault:#c26a00;--pause:#8b93a1;--band:#d12f2f22;--on:#ffffff}
 @media (prefers-color-scheme:dark){.tl{--bg:#12161d;--ink:#e7ebf2;--soft:#a3adbb;--line:#39414e;
 --a:#6ea3ff;--b:#45c9a3;--c:#b78df5;--d:#e0a35e;--bad:#ff6b6b;--good:#55cf85;--fault:#ffb454;
---pause:#7d8796;--band:#ff6b6b2e}}
+--pause:#aab3c0;--band:#ff6b6b2e;--on:#0b1018}}
 .tl text{font:12px system-ui,sans-serif;fill:var(--ink)}
 .tl .soft{fill:var(--soft);font-size:11px}.tl .t{font-size:15px;font-weight:600}
-.tl .who{font-size:14px;font-weight:600}.tl .on{fill:#fff;font-weight:600}
+.tl .who{font-size:14px;font-weight:600}.tl .on{fill:var(--on);font-weight:600}
 .tl .badt{fill:var(--bad);font-weight:600}.tl .faultt{fill:var(--fault)}.tl .goodt{fill:var(--good)}
 </style>
 )";
@@ -49,11 +49,12 @@ class Picture {
   }
 
   std::string draw(const std::string& title) const {
-    const double height = top_of(plan_.lanes().size()) + kFoot;
+    const double height = top_of(plan_.lanes().size()) + kFoot;  // of the lanes and the axis
+    const double whole = height + 14;
     const double width = std::max(kLeft + plan_.width() + kRight, 640.0);
     std::string svg = "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"tl\" viewBox=\"0 0 " +
-                      number(width) + " " + number(height) + "\"" + attribute("width", width) +
-                      attribute("height", height) + " role=\"img\">\n<title>" + escaped(title) +
+                      number(width) + " " + number(whole) + "\"" + attribute("width", width) +
+                      attribute("height", whole) + " role=\"img\">\n<title>" + escaped(title) +
                       "</title>\n" + kStyle;
     svg += "<rect width=\"100%\" height=\"100%\" fill=\"var(--bg)\"/>\n";
     svg += text_at(14, 26, title, "t");
@@ -89,12 +90,15 @@ class Picture {
   // Where two believe at once.
   std::string bands(double height) const {
     std::string svg;
+    double labelled = -1e9;  // so far
     for (const Overlap& overlap : finding_.overlaps) {
       const BootTime from = std::max(overlap.first.from, overlap.second.from);
       const BootTime until = std::min(overlap.first.until, overlap.second.until);
       if (until < plan_.begin() || from > plan_.end()) continue;
       svg += box(x(from), first_top() - 4, x(until) - x(from), height - first_top() - kFoot + 8,
                  "var(--band)", 0);
+      if (x(from) < labelled) continue;
+      labelled = x(from) + 78;
       svg += text_at(x(from) + 4, height - kFoot + 2, "two holders", "badt");
     }
     return svg;
@@ -132,8 +136,9 @@ class Picture {
       svg += line(kLeft, y, kLeft + plan_.width() + 8, y, "var(--line)", "1 5");
     }
     svg += waits(who, top) + holds(who, top, color) + pauses(who, top);
+    double flagged = -1e9;  // so far its words go
     for (const Event& event : plan_.events()) {
-      if (event.who == who) svg += mark(event, top, color);
+      if (event.who == who) svg += mark(event, top, color, flagged);
     }
     return svg;
   }
@@ -151,10 +156,27 @@ class Picture {
       const bool over = event.kind == EventKind::granted || event.kind == EventKind::refused;
       if (!over || !since) continue;
       svg += line(x(*since), top + kBar / 2, x(event.at), top + kBar / 2, "var(--soft)", "2 3", 2);
-      if (x(event.at) - x(*since) > 44) svg += text_at(x(*since) + 2, top + 8, "waits", "soft");
+      // The token of a short hold stands there, too.
+      if (x(event.at) - x(*since) > 84) svg += text_at(x(*since) + 2, top + 8, "waits", "soft");
       since.reset();
     }
     return svg;
+  }
+
+  // Until its holder knows that it is over.
+  BootTime end_of(const Belief& belief) const {
+    for (const Event& event : plan_.events()) {
+      if (event.who != belief.who || event.at <= belief.from) continue;
+      switch (event.kind) {
+        case EventKind::lost:
+        case EventKind::doubted:
+        case EventKind::releasing:
+        case EventKind::released:
+        case EventKind::died: return event.at;
+        default: break;
+      }
+    }
+    return std::max(belief.until, plan_.end());
   }
 
   std::string holds(const std::string& who, double top, const std::string& color) const {
@@ -163,6 +185,8 @@ class Picture {
       if (belief.who != who || belief.until < plan_.begin() || belief.from > plan_.end()) continue;
       const double from = x(belief.from);
       const double width = std::max(x(belief.until) - from, 6.0);
+      svg += "<g opacity=\"0.3\">" +
+             box(from, top + 7, x(end_of(belief)) - from, kBar - 14, color) + "</g>\n";
       svg += box(from, top, width, kBar, color);
       if (belief.token == 0) continue;
       // The last digits tell tokens apart; those that are made of a clock have sixteen.
@@ -171,7 +195,7 @@ class Picture {
       if (width > 60)
         svg += text_at(from + 5, top + 16, shown, "on");
       else
-        svg += text_at(from - 4, top + 16, shown, "soft", "end");
+        svg += text_at(from - 4, top + 8, shown, "soft", "end");
     }
     return svg;
   }
@@ -195,25 +219,28 @@ class Picture {
     return svg;
   }
 
-  std::string mark(const Event& event, double top, const std::string& color) const {
+  std::string mark(const Event& event, double top, const std::string& color,
+                   double& flagged) const {
     const double at = x(event.at);
+    const auto flag = [&](const std::string& words, const char* kind) {
+      // Words that would stand upon those before them go below.
+      const double y = top + kBar + (at < flagged ? 17 : 6);
+      flagged = std::max(flagged, at + 6.5 * static_cast<double>(words.size()) + 8);
+      return line(at, top - 2, at, top + kBar + 2, "var(--soft)", nullptr, 1.5) +
+             text_at(at + 3, y, words, kind);
+    };
     switch (event.kind) {
-      case EventKind::lost: return flag(at, top, "lost()", "badt");
-      case EventKind::doubted: return flag(at, top, "held: no", "soft");
+      case EventKind::lost: return flag("lost()", "badt");
+      case EventKind::doubted: return flag("held: no", "soft");
       case EventKind::released:
-        return flag(at, top, event.text.empty() ? "released" : "release: " + event.text, "soft");
-      case EventKind::died: return flag(at, top, "killed", "badt");
-      case EventKind::refused: return flag(at, top, event.text, "badt");
-      case EventKind::stranded: return flag(at, top, "not granted", "badt");
-      case EventKind::probed: return flag(at, top, "granted", "goodt");
-      case EventKind::sent: return flag(at, top, "write sent", "soft");
+        return flag(event.text.empty() ? "released" : "release: " + event.text, "soft");
+      case EventKind::died: return flag("killed", "badt");
+      case EventKind::refused: return flag(event.text, "badt");
+      case EventKind::stranded: return flag("not granted", "badt");
+      case EventKind::probed: return flag("granted", "goodt");
+      case EventKind::sent: return flag("write sent", "soft");
       default: return at_resource(event, top, at, color);
     }
-  }
-
-  static std::string flag(double at, double top, const std::string& words, const char* kind) {
-    return line(at, top - 2, at, top + kBar + 2, "var(--soft)", nullptr, 1.5) +
-           text_at(at + 3, top + kBar + 6, words, kind);
   }
 
   std::string at_resource(const Event& event, double top, double at,
@@ -252,9 +279,12 @@ class Picture {
     }
     svg += text_at(
         14, height - 12,
-        "bar: believes it holds, with its token · r0 read 0 · w1 wrote 1 · order of steps: " +
-            plan_.sheet() + (plan_.cut() ? " · part of a longer run" : ""),
+        "bar: acts on its lock, with its token; pale: has not given it up · r0 read 0 · w1 wrote 1",
         "soft");
+    svg += text_at(14, height + 4,
+                   "order of steps: " + (plan_.sheet().empty() ? "none" : plan_.sheet()) +
+                       " · time is not to scale" + (plan_.cut() ? " · part of a longer run" : ""),
+                   "soft");
     return svg;
   }
 

@@ -1,5 +1,6 @@
 #include "lab/verdict.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdio>
@@ -30,6 +31,7 @@ std::string letters_of(Expect overlap, Expect unfenced, Expect fenced, Expect st
   const Expect worst =
       overlap == Expect::yes ? overlap : (unfenced == Expect::no ? overlap : unfenced);
   std::string text = letter(worst);
+  if (fenced == Expect::may) return text;
   text += ", f ";
   text += letter(fenced);
   return text;
@@ -44,6 +46,7 @@ const char* question_name(Question question) {
     case Question::harm_write_fenced: return "harm_write_fenced";
     case Question::harm_fenced: return "harm_fenced";
     case Question::token_order: return "token_order";
+    case Question::overtaken: return "overtaken";
     case Question::stalled: return "stalled";
     case Question::stranded: return "stranded";
   }
@@ -57,6 +60,7 @@ const char* question_title(Question question) {
     case Question::harm_write_fenced: return "lost update with a write-only fence";
     case Question::harm_fenced: return "lost update with a full fence";
     case Question::token_order: return "tokens out of order";
+    case Question::overtaken: return "a waiter was overtaken";
     case Question::stalled: return "stalled during the fault";
     case Question::stranded: return "stranded after the heal";
   }
@@ -79,6 +83,7 @@ Answer& Verdict::operator[](Question question) {
     case Question::harm_write_fenced: return harm_write_fenced;
     case Question::harm_fenced: return harm_fenced;
     case Question::token_order: return token_order;
+    case Question::overtaken: return overtaken;
     case Question::stalled: return stalled;
     case Question::stranded: break;
   }
@@ -128,6 +133,7 @@ std::string percent(double part) {
 }
 
 std::string Tally::text(Question question) const {
+  if (runs == 0) return "not run";
   const std::uint64_t known = runs - unknown_of(question);
   const auto runs_text = [](std::uint64_t count) {
     return std::to_string(count) + (count == 1 ? " run" : " runs");
@@ -151,6 +157,7 @@ Expect Expected::operator[](Question question) const {
     case Question::harm_write_fenced: return harm_write_fenced;
     case Question::harm_fenced: return harm_fenced;
     case Question::token_order: return token_order;
+    case Question::overtaken: return overtaken;
     case Question::stalled: return stalled;
     case Question::stranded: return stranded;
   }
@@ -168,7 +175,8 @@ std::string letters(const Tally& tally) {
     if (tally.yes_of(question) == 0 && tally.unknown_of(question) == tally.runs) return "?";
   }
   const auto seen = [&](Question question) {
-    return tally.yes_of(question) > 0 ? Expect::yes : Expect::no;
+    if (tally.yes_of(question) > 0) return Expect::yes;
+    return tally.unknown_of(question) == tally.runs ? Expect::may : Expect::no;
   };
   return letters_of(seen(Question::overlap), seen(Question::harm_unfenced),
                     seen(Question::harm_fenced), seen(Question::stalled), seen(Question::stranded));
@@ -176,6 +184,10 @@ std::string letters(const Tally& tally) {
 
 std::vector<std::string> differences(const Expected& expected, const Tally& tally) {
   std::vector<std::string> sentences;
+  const auto unknown = [&](Question question) { return tally.unknown_of(question) == tally.runs; };
+  if (tally.runs > 0 && std::ranges::all_of(kQuestions, unknown)) {
+    return {"nothing is known: no run came to its end"};
+  }
   for (const Question question : kQuestions) {
     const std::uint64_t yes = tally.yes_of(question);
     const std::uint64_t known = tally.runs - tally.unknown_of(question);

@@ -13,14 +13,15 @@ enum class Question {
   harm_unfenced,      // an accepted update is not in the result: resource without a fence
   harm_write_fenced,  // the same: the resource checks tokens on writes alone
   harm_fenced,        // the same: the resource checks tokens on reads and on writes
-  token_order,        // a token was given twice, or a later grant had a lower one
-  stalled,            // while the fault lasted somebody who asked for a free lock did not get it
-  stranded,           // after the heal nobody could get the lock in time
+  token_order,  // a token was given twice, or a later one was lower: to clients, or at a fence
+  overtaken,    // somebody who waited and lived was served after one who had asked later
+  stalled,      // while the fault lasted somebody who asked for a free lock did not get it
+  stranded,     // after the heal nobody could get the lock in time
 };
 inline constexpr Question kQuestions[] = {
     Question::overlap,     Question::harm_unfenced, Question::harm_write_fenced,
-    Question::harm_fenced, Question::token_order,   Question::stalled,
-    Question::stranded,
+    Question::harm_fenced, Question::token_order,   Question::overtaken,
+    Question::stalled,     Question::stranded,
 };
 const char* question_name(Question question);   // "harm_fenced": for JSON
 const char* question_title(Question question);  // "harm with a full fence"
@@ -34,6 +35,7 @@ struct Verdict {
   Answer harm_write_fenced = Answer::no;
   Answer harm_fenced = Answer::no;
   Answer token_order = Answer::no;
+  Answer overtaken = Answer::no;
   Answer stalled = Answer::no;
   Answer stranded = Answer::unknown;  // nobody looked
 
@@ -71,6 +73,7 @@ struct Expected {
   Expect harm_write_fenced = Expect::no;
   Expect harm_fenced = Expect::no;
   Expect token_order = Expect::no;
+  Expect overtaken = Expect::may;  // a lock need not be fair
   Expect stalled = Expect::no;
   Expect stranded = Expect::no;
 
@@ -78,7 +81,7 @@ struct Expected {
 };
 
 // In short, as in the tables of the debate: "V, f S". V: an update was lost or could have been; f:
-// with a full fence; L: safe, but it stalls.
+// with a full fence (left out where there are no tokens to check); L: safe, but it stalls.
 std::string letters(const Expected& expected);
 std::string letters(const Tally& tally);
 

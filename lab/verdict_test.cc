@@ -30,9 +30,12 @@ TEST(VerdictTest, UnknownIsCountedForItself) {
   tally.add(unknown_verdict());
   EXPECT_EQ(tally.text(Question::overlap),
             "unknown in 1 of 4 runs; no violation in 3 runs (at most 100 % at 95 %)");
+  EXPECT_EQ(Tally().text(Question::overlap), "not run");
   Tally nothing;
   nothing.add(unknown_verdict());
   EXPECT_EQ(letters(nothing), "?");
+  EXPECT_THAT(differences({}, nothing),
+              testing::ElementsAre("nothing is known: no run came to its end"));
   EXPECT_EQ(nothing.text(Question::overlap), "unknown in 1 of 1 run");
 }
 
@@ -45,9 +48,19 @@ TEST(VerdictTest, LettersOfTheDebate) {
             "V, f V");
   EXPECT_EQ(letters(Expected{.harm_unfenced = Expect::yes}), "V, f S");
   EXPECT_EQ(letters(Expected{.stranded = Expect::yes}), "stranded");
+  EXPECT_EQ(letters(Expected{.overlap = Expect::yes, .harm_fenced = Expect::may}), "V");
   EXPECT_EQ(letters(tally_of(2, 1, Question::overlap)), "V, f S");
   EXPECT_EQ(letters(tally_of(2, 0, Question::overlap)), "S");
   EXPECT_EQ(letters(tally_of(2, 2, Question::stalled)), "L");
+}
+
+TEST(VerdictTest, WhereNobodyKnowsWhatAFenceWouldDoNothingIsSaidOfIt) {
+  Verdict verdict;
+  verdict.overlap = Answer::yes;
+  verdict.harm_fenced = Answer::unknown;
+  Tally tally;
+  tally.add(verdict);
+  EXPECT_EQ(letters(tally), "V");
 }
 
 TEST(VerdictTest, ADifferenceIsSaidInBothDirections) {

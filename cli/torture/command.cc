@@ -204,6 +204,10 @@ void print_report(const Report& report) {
   }
   for (const std::string& warning : report.warnings) std::printf("%s\n", warning.c_str());
   const auto runs = static_cast<unsigned long long>(report.sum().runs);
+  if (runs == 0) {
+    std::puts("PARTIAL: ended before the end of its first run");
+    return;
+  }
   std::printf("%llu run%s%s%s\n", runs, runs == 1 ? "" : "s",
               report.as_expected() ? ", all as expected" : ", not all as expected",
               report.partial ? "; PARTIAL: ended before its end" : "");

@@ -87,6 +87,7 @@ void EtcdServer::start(Member& member) {
   member.paused = false;
   member.process = std::make_unique<ServerProcess>(command_line(member, cluster()),
                                                    directory_.path() / (member.name + ".log"));
+  member.clock.reset();
 }
 
 void EtcdServer::start_all() {
@@ -150,6 +151,17 @@ void EtcdServer::restart(std::size_t member) {
   members_.at(member).process->kill();
   start(members_.at(member));
   wait_until_ready();
+  if (members_.at(member).ahead.count() != 0) set_clock(members_.at(member));
+}
+
+void EtcdServer::jump_clock(std::size_t member, std::chrono::seconds by) {
+  members_.at(member).ahead += by;
+  if (members_.at(member).process->running()) set_clock(members_.at(member));
+}
+
+void EtcdServer::set_clock(Member& member) {
+  if (!member.clock) member.clock = std::make_unique<VdsoClock>(member.process->pid());
+  member.clock->set_ahead(member.ahead);
 }
 
 void EtcdServer::pause(std::size_t member) {

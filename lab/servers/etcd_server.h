@@ -4,6 +4,7 @@
 // Thread safety: what is const, by any thread; of the others one at a time.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,6 +12,7 @@
 
 #include "server_process.h"
 #include "temp_dir.h"
+#include "vdso_clock.h"
 
 namespace holdfast::test {
 
@@ -47,6 +49,8 @@ class EtcdServer {
   void restart(std::size_t member = 0);  // kills it if it runs; same ports and data
   void pause(std::size_t member = 0);
   void resume(std::size_t member = 0);
+  // Its wall clock, which a restart does not set right. REQUIRES: VdsoClock::works_here().
+  void jump_clock(std::size_t member, std::chrono::seconds by);
   // Waits until a linearizable read answers.
   void wait_until_ready() const;
 
@@ -65,6 +69,8 @@ class EtcdServer {
     int peer_port = 0;
     std::unique_ptr<ServerProcess> process;
     bool paused = false;
+    std::unique_ptr<VdsoClock> clock;  // once it was moved
+    std::chrono::seconds ahead{};
   };
 
   std::vector<std::string> command_line(const Member& member, const std::string& cluster) const;
@@ -73,6 +79,7 @@ class EtcdServer {
   void choose_ports();
   void start(Member& member);
   void start_all();
+  static void set_clock(Member& member);
   void require_login();
   std::optional<std::size_t> find_leader() const;
 

@@ -1,5 +1,7 @@
 #include "mariadb_server.h"
 
+#include <unistd.h>
+
 #include <stdexcept>
 
 #include "certificates.h"
@@ -9,16 +11,26 @@ namespace holdfast::test {
 
 namespace {
 
+// It refuses to be root unless it is told to be, and cannot be anybody else without root's rights.
+std::vector<std::string> as_whom() {
+  if (geteuid() == 0) return {"--user=root"};
+  return {};
+}
+
 // The data of a server that has never run.
 const std::filesystem::path& fresh_data() {
   struct Made {
     Made() {
-      ServerProcess install(
-          {find_program("mariadb-install-db", "mariadb-server"), "--no-defaults", "--user=root",
-           "--datadir=" + data.string(), "--auth-root-authentication-method=normal",
-           "--skip-test-db", "--innodb-log-file-size=8M"},
-          // A server that starts deletes what others have in this folder.
-          directory.path() / "log", {"TMPDIR=" + directory.path().string()});
+      std::vector<std::string> words{find_program("mariadb-install-db", "mariadb-server"),
+                                     "--no-defaults",
+                                     "--datadir=" + data.string(),
+                                     "--auth-root-authentication-method=normal",
+                                     "--skip-test-db",
+                                     "--innodb-log-file-size=8M"};
+      for (const std::string& word : as_whom()) words.push_back(word);
+      // A server that starts deletes what others have in this folder.
+      ServerProcess install(words, directory.path() / "log",
+                            {"TMPDIR=" + directory.path().string()});
       if (install.wait() != 0) throw std::runtime_error("mariadb-install-db: " + install.log());
     }
     TempDir directory;
@@ -53,7 +65,7 @@ MariadbServer::MariadbServer(MariadbOptions options) : options_(std::move(option
 
 std::vector<std::string> MariadbServer::command_line() const {
   std::vector<std::string> words{
-      find_program("mariadbd", "mariadb-server"), "--no-defaults", "--user=root",
+      find_program("mariadbd", "mariadb-server"), "--no-defaults",
       "--datadir=" + (directory_.path() / "data").string(),
       // A server that starts deletes what others have in this folder.
       "--tmpdir=" + directory_.path().string(), "--socket=" + unix_path(),
@@ -62,6 +74,7 @@ std::vector<std::string> MariadbServer::command_line() const {
       // Written at each commit, left to the kernel to bring to disk: outlives a killed server.
       "--innodb-log-file-size=8M", "--innodb-flush-log-at-trx-commit=2",
       "--innodb-flush-method=nosync"};
+  for (const std::string& word : as_whom()) words.push_back(word);
   if (options_.tls) {
     const Certificates& certificates = Certificates::shared();
     words.push_back("--ssl-ca=" + certificates.ca());
@@ -84,6 +97,14 @@ void MariadbServer::start() {
 void MariadbServer::restart() {
   process_->kill();
   start();
+}
+
+void MariadbServer::follow(const MariadbServer& leader, int port) const {
+  const auto place = leader.query("SHOW MASTER STATUS").at(0);
+  query("CHANGE MASTER TO MASTER_HOST='127.0.0.1', MASTER_USER='root', MASTER_PORT=" +
+        std::to_string(port) + ", MASTER_LOG_FILE='" + place.at(0) +
+        "', MASTER_LOG_POS=" + place.at(1));
+  query("START SLAVE");
 }
 
 std::string MariadbServer::url(const std::string& options) const {

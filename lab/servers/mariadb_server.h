@@ -43,6 +43,11 @@ class MariadbServer {
   void pause() { process_->pause(); }
   void resume() { process_->resume(); }
 
+  // Follows a server, through this port of 127.0.0.1, from what that one has now until promote().
+  // REQUIRES: both were started with "--log-bin" and a "--server-id=" of their own.
+  void follow(const MariadbServer& leader, int port) const;
+  void promote() const { query("STOP SLAVE"), query("RESET SLAVE ALL"); }
+
   // Its clock, which a restart does not set right. REQUIRES: MariadbOptions::movable_clock.
   MovableClock& clock() { return *clock_; }
 

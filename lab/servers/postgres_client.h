@@ -1,4 +1,4 @@
-// PostgresClient: a connection of a test's own to a PostgreSQL server, as its superuser.
+// PostgresClient: a connection of a test's own to a PostgreSQL server, to ask it what it has.
 //
 // Thread safety: one thread at a time.
 #pragma once
@@ -11,8 +11,9 @@ namespace holdfast::test {
 
 class PostgresClient {
  public:
-  // Throws std::runtime_error if there is no connection.
-  explicit PostgresClient(int port);
+  // As the superuser `postgres`. `host`: a name, or the folder of a unix socket. Throws
+  // std::runtime_error if there is no connection.
+  PostgresClient(const std::string& host, int port);
   ~PostgresClient();
   PostgresClient(const PostgresClient&) = delete;
   PostgresClient& operator=(const PostgresClient&) = delete;
@@ -22,7 +23,7 @@ class PostgresClient {
   std::string value(const std::string& statements);
 
  private:
-  pg_conn* session_;
+  pg_conn* raw_;
 };
 
 }  // namespace holdfast::test

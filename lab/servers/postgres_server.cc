@@ -1,7 +1,6 @@
 #include "postgres_server.h"
 
 #include <dirent.h>
-#include <libpq-fe.h>
 #include <pwd.h>
 #include <signal.h>
 #include <unistd.h>
@@ -10,6 +9,7 @@
 #include <stdexcept>
 
 #include "certificates.h"
+#include "postgres_client.h"
 #include "waiting.h"
 
 namespace holdfast::test {
@@ -91,8 +91,7 @@ PostgresServer::PostgresServer(PostgresOptions options) : options_(std::move(opt
   }
   fs::permissions(directory_.path(), fs::perms(0755));
   give_to_postgres(directory_.path());
-  run({find_program("cp", "coreutils"), "-a", fresh_data().string(), data().string()},
-      directory_.path() / "cp.log");
+  make_data();
   if (options_.tls) {
     const Certificates& certificates = Certificates::shared();
     copy_for_postgres(certificates.server_certificate(), data() / "server.crt");
@@ -111,10 +110,27 @@ PostgresServer::PostgresServer(PostgresOptions options) : options_(std::move(opt
       fs::remove(directory_.path() / "log");
     }
   }
-  allow_logins();
+  if (options_.follows == 0) allow_logins();
+}
+
+void PostgresServer::make_data() const {
+  if (options_.follows == 0) {
+    return run({find_program("cp", "coreutils"), "-a", fresh_data().string(), data().string()},
+               directory_.path() / "cp.log");
+  }
+  std::vector<std::string> command = as_user_of_postgres();
+  for (const std::string& word :
+       {program("pg_basebackup"), std::string("-h"), std::string("127.0.0.1"), std::string("-p"),
+        std::to_string(options_.follows), std::string("-U"), std::string("postgres"),
+        std::string("-D"), data().string(), std::string("-R"), std::string("--no-sync"),
+        std::string("--checkpoint=fast")}) {
+    command.push_back(word);
+  }
+  run(command, directory_.path() / "copy.log");
 }
 
 PostgresServer::~PostgresServer() {
+  const StopsWaiting never{std::stop_token()};
   // Its own processes end a moment after it, and write to their directory until then.
   if (process_ && process_->running()) kill();
 }
@@ -152,6 +168,8 @@ void PostgresServer::allow_logins() const {
   std::ofstream rules(data() / "pg_hba.conf");
   rules << "local all all trust\n";
   rules << (options_.tls ? "hostssl" : "host") << " all all 127.0.0.1/32 " << method << "\n";
+  rules << (options_.tls ? "hostssl" : "host") << " replication all 127.0.0.1/32 " << method
+        << "\n";
   rules.close();
   query("SELECT pg_reload_conf()");
 }
@@ -218,20 +236,7 @@ void PostgresServer::resume() {
 }
 
 std::string PostgresServer::query(const std::string& statements) const {
-  const std::string where = "host=" + directory_.path().string() +
-                            " port=" + std::to_string(port_) + " user=postgres dbname=postgres";
-  const std::unique_ptr<PGconn, void (*)(PGconn*)> session(PQconnectdb(where.c_str()), &PQfinish);
-  if (PQstatus(session.get()) != CONNECTION_OK) {
-    throw std::runtime_error(PQerrorMessage(session.get()));
-  }
-  const std::unique_ptr<PGresult, void (*)(PGresult*)> result(
-      PQexec(session.get(), statements.c_str()), &PQclear);
-  const ExecStatusType status = PQresultStatus(result.get());
-  if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK) {
-    throw std::runtime_error(PQresultErrorMessage(result.get()));
-  }
-  if (PQntuples(result.get()) == 0 || PQnfields(result.get()) == 0) return {};
-  return PQgetvalue(result.get(), 0, 0);
+  return PostgresClient(directory_.path().string(), port_).value(statements);
 }
 
 }  // namespace holdfast::test

@@ -21,6 +21,8 @@ struct PostgresOptions {
   std::vector<std::string>
       arguments;               // of postgres ("-c", "max_connections=10"); they win over ours
   bool movable_clock = false;  // see clock()
+  // Not 0: a copy of the server at this port of 127.0.0.1, which it follows until promote().
+  int follows = 0;
 };
 
 class PostgresServer {
@@ -46,6 +48,9 @@ class PostgresServer {
   void pause();    // all its processes
   void resume();
 
+  // From now on it takes writes. REQUIRES: PostgresOptions::follows.
+  void promote() const { query("SELECT pg_promote()"); }
+
   // Its clock, which a restart does not set right. REQUIRES: PostgresOptions::movable_clock.
   MovableClock& clock() { return *clock_; }
 
@@ -57,6 +62,7 @@ class PostgresServer {
   std::filesystem::path data() const { return directory_.path() / "data"; }
   std::vector<std::string> command_line() const;
   std::vector<pid_t> processes() const;
+  void make_data() const;
   void start();
   void allow_logins() const;
 

@@ -1,6 +1,7 @@
 #include "proxy.h"
 
 #include <arpa/inet.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -10,9 +11,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <functional>
 #include <future>
 #include <mutex>
+#include <stdexcept>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -39,8 +42,34 @@ sockaddr_in loopback(int port) {
   return address;
 }
 
-int new_socket() {
-  return checked(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), "socket");
+// Where a server is: the first address of its name.
+struct Upstream {
+  sockaddr_storage address{};
+  socklen_t size = 0;
+  int family() const { return address.ss_family; }
+};
+
+Upstream on_loopback(int port) {
+  const sockaddr_in address = loopback(port);
+  Upstream result{.size = sizeof address};
+  std::memcpy(&result.address, &address, sizeof address);
+  return result;
+}
+
+Upstream look_up(const std::string& host, int port) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  const int error = getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
+  if (error != 0) throw std::runtime_error("'" + host + "': " + gai_strerror(error));
+  Upstream result{.size = found->ai_addrlen};
+  std::memcpy(&result.address, found->ai_addr, found->ai_addrlen);
+  freeaddrinfo(found);
+  return result;
+}
+
+int new_socket(int family = AF_INET) {
+  return checked(socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), "socket");
 }
 
 void send_at_once(int socket) {
@@ -53,8 +82,8 @@ void send_at_once(int socket) {
 // The thread owns all state; the methods of Proxy send it tasks and wait for their end.
 class Proxy::Loop {
  public:
-  explicit Loop(int upstream_port)
-      : upstream_port_(upstream_port), port_(free_port()), listener_(new_socket()) {
+  explicit Loop(const Upstream& upstream)
+      : upstream_(upstream), port_(free_port()), listener_(new_socket()) {
     wake_ = checked(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), "eventfd");
     const int yes = 1;
     setsockopt(listener_, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
@@ -126,13 +155,12 @@ class Proxy::Loop {
       const int client = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
       if (client < 0) return;
       ++accepted_;
-      const int server = new_socket();
+      const int server = new_socket(upstream_.family());
       send_at_once(client);
       send_at_once(server);
-      const sockaddr_in address = loopback(upstream_port_);
-      const bool refused =
-          connect(server, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 &&
-          errno != EINPROGRESS;
+      const bool refused = connect(server, reinterpret_cast<const sockaddr*>(&upstream_.address),
+                                   upstream_.size) != 0 &&
+                           errno != EINPROGRESS;
       connections_.push_back(std::make_unique<ProxyConnection>(client, server));
       if (!refused) continue;
       connections_.back()->abort();
@@ -159,7 +187,7 @@ class Proxy::Loop {
     return static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(end - now).count());
   }
 
-  const int upstream_port_;
+  const Upstream upstream_;
   const int port_;
   const int listener_;
   int wake_ = -1;
@@ -173,7 +201,9 @@ class Proxy::Loop {
   std::thread thread_;
 };
 
-Proxy::Proxy(int upstream_port) : loop_(std::make_unique<Loop>(upstream_port)) {}
+Proxy::Proxy(int upstream_port) : loop_(std::make_unique<Loop>(on_loopback(upstream_port))) {}
+Proxy::Proxy(const std::string& host, int upstream_port)
+    : loop_(std::make_unique<Loop>(look_up(host, upstream_port))) {}
 Proxy::~Proxy() = default;
 
 int Proxy::port() const { return loop_->port(); }

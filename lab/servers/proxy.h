@@ -1,4 +1,4 @@
-// Proxy: a TCP proxy between a client and a server, both on 127.0.0.1, that fails on command.
+// Proxy: a TCP proxy on 127.0.0.1 between a client and a server that fails on command.
 //
 //   mode    bytes that arrive                  on the way to the receiver
 //   pass    delivered at once                  also those that were kept before
@@ -26,6 +26,8 @@ class Proxy {
  public:
   // Passes. If the upstream refuses, the client is connected first and reset then.
   explicit Proxy(int upstream_port);
+  // To a server somewhere else. Throws std::runtime_error if the name has no address.
+  Proxy(const std::string& host, int upstream_port);
   ~Proxy();  // closes all connections
   Proxy(const Proxy&) = delete;
   Proxy& operator=(const Proxy&) = delete;

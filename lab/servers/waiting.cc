@@ -1,15 +1,24 @@
 #include "waiting.h"
 
-#include <stdexcept>
 #include <thread>
+#include <utility>
 
 namespace holdfast::test {
+namespace {
+
+thread_local std::stop_token stops;
+
+}  // namespace
+
+StopsWaiting::StopsWaiting(std::stop_token stop) : former_(std::exchange(stops, std::move(stop))) {}
+StopsWaiting::~StopsWaiting() { stops = std::move(former_); }
 
 void wait_for(const std::string& what, const std::function<bool()>& condition,
               std::chrono::milliseconds limit) {
   const auto end = std::chrono::steady_clock::now() + limit;
   std::string reason;
   for (;;) {
+    if (stops.stop_requested()) throw WaitStopped();
     try {
       if (condition()) return;
       reason.clear();

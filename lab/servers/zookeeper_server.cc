@@ -137,7 +137,12 @@ std::vector<std::string> ZooKeeperServer::command_line() const {
 }
 
 void ZooKeeperServer::launch() {
-  process_ = std::make_unique<ServerProcess>(command_line(), directory_.path() / "log");
+  if (options_.movable_clock && !clock_) {
+    clock_ = std::make_unique<MovableClock>(directory_.path() / "clock");
+  }
+  process_ =
+      std::make_unique<ServerProcess>(command_line(), directory_.path() / "log",
+                                      clock_ ? clock_->environment() : std::vector<std::string>());
 }
 
 void ZooKeeperServer::wait_until_it_serves() {

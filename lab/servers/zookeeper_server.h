@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "movable_clock.h"
 #include "proxy.h"
 #include "server_process.h"
 #include "temp_dir.h"
@@ -18,6 +19,7 @@ namespace holdfast::test {
 
 struct ZooKeeperOptions {
   bool tls = false;  // a second port that speaks TLS with our certificates; url() leads there
+  bool movable_clock = false;  // see clock()
   int tick_ms = 100;
   std::vector<std::string> settings = {};    // lines of zoo.cfg, after ours
   std::vector<std::string> properties = {};  // of the JVM: "zookeeper.NAME=VALUE"
@@ -46,6 +48,10 @@ class ZooKeeperServer {
   void pause() { process_->pause(); }
   void resume() { process_->resume(); }
 
+  // Its wall clock, which a restart does not set right: never the monotonic one, which a JVM does
+  // not survive. REQUIRES: ZooKeeperOptions::movable_clock.
+  MovableClock& clock() { return *clock_; }
+
   // What it answers to a four-letter word ("srvr", "mntr", "dump", …); empty if it does not answer
   // within two seconds.
   std::string ask(const std::string& word) const;
@@ -70,6 +76,7 @@ class ZooKeeperServer {
   TempDir directory_;
   int port_ = 0;
   int tls_port_ = 0;
+  std::unique_ptr<MovableClock> clock_;
   std::unique_ptr<ServerProcess> process_;
 };
 

@@ -3,12 +3,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+
 #include "waiting.h"
 
 namespace holdfast::test {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 TEST(ZooKeeperServerTest, ServesAndComesBackAfterARestart) {
   ZooKeeperServer server;
@@ -17,6 +20,22 @@ TEST(ZooKeeperServerTest, ServesAndComesBackAfterARestart) {
   EXPECT_EQ(server.mode(), "standalone");
   server.kill();
   EXPECT_EQ(server.mode(), "");
+}
+
+// It writes the year to its log.
+TEST(ZooKeeperServerTest, FollowsAClockThatIsMoved) {
+  ZooKeeperServer server({.movable_clock = true,
+                          .jvm = {"-Dorg.slf4j.simpleLogger.defaultLogLevel=info",
+                                  "-Dorg.slf4j.simpleLogger.dateTimeFormat='the year' yyyy"}});
+  EXPECT_THAT(server.log(), Not(HasSubstr("the year 2150")));
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  server.clock().jump(std::chrono::seconds(5'694'624'000) -  // in the middle of 2150
+                      std::chrono::duration_cast<std::chrono::seconds>(now));
+  wait_for("the clock to be seen", [&] {
+    server.ask("srvr");
+    return server.log().find("the year 2150") != std::string::npos;
+  });
+  EXPECT_EQ(server.mode(), "standalone");
 }
 
 TEST(ZooKeeperServerTest, HasATlsPort) {

@@ -57,6 +57,7 @@ std::vector<Mutant> make_mutants() {
         changed(redis, [](auto& model) { model.rules.anyone_releases = true; }));
   store("mutant/table-without-expiry", "a lock table whose rows never expire",
         changed(sql_store(), [](auto& model) {
+          model.kind = StoreModel::Kind::row;
           model.rules.never_expires = true;
           model.faults = common_faults();
         }));

@@ -11,7 +11,7 @@
 namespace holdfast::lab::sim {
 
 struct StoreModel {
-  enum class Kind { row, sessions };
+  enum class Kind { row, table, sessions };
   Kind kind = Kind::row;
   bool replica = false;
   Duration ttl = std::chrono::seconds(1);

@@ -63,6 +63,7 @@ StoreModel session_store() {
 
 StoreModel sql_store() {
   StoreModel model;
+  model.kind = StoreModel::Kind::table;
   model.rules.wall_clock = true;
   model.faults = with({server_jump});
   return model;

@@ -5,6 +5,7 @@
 
 #include "lab/sim/session_store.h"
 #include "lab/sim/store_stage.h"
+#include "lab/sim/table_store.h"
 
 namespace holdfast::lab::sim {
 
@@ -31,6 +32,8 @@ StoreStage::StoreStage(const StoreModel& the_model, const Order& order, StoreMar
   } else {
     if (model.kind == StoreModel::Kind::sessions) {
       store_ = std::make_unique<SessionStore>(server_node);
+    } else if (model.kind == StoreModel::Kind::table) {
+      store_ = std::make_unique<TableStore>(server_node);
     } else {
       store_ = std::make_unique<SimStore>(server_node, model.rules);
     }

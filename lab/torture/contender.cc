@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "holdfast/holdfast.h"
+#include "lab/torture/table_contender.h"
 #include "redis_connection.h"
 
 namespace holdfast::lab {
@@ -164,6 +165,7 @@ std::unique_ptr<Contender> make_contender(const std::string& recipe, const std::
     return std::make_unique<SetnxExpire>(url, lock_name, std::move(between));
   }
   if (recipe == "setnx-getset") return std::make_unique<SetnxGetset>(url, lock_name);
+  if (recipe == "table-without-expiry") return make_table_without_expiry(url, lock_name);
   if (recipe == "holdfast") return std::make_unique<Shipped>(url, lock_name, std::move(events));
   throw LockError(Failure(Code::invalid_argument, "there is no recipe '" + recipe + "'"));
 }

@@ -38,6 +38,7 @@ struct LeaseEvents {
 //   plain-del       the same with the clock, released by a DEL that asks nobody
 //   setnx-expire    SETNX, then EXPIRE; it can stop in between (see `between`)
 //   setnx-getset    SETNX of an expiry time by the client's own clock, taken over with GETSET
+//   table-without-expiry   a row in PostgreSQL or MariaDB that nothing ends
 // Throws LockError.
 std::unique_ptr<Contender> make_contender(const std::string& recipe, const std::string& url,
                                           const std::string& lock_name, LeaseEvents events,

@@ -16,6 +16,7 @@ class EtcdSiteServer : public SiteServer {
   void resume() override { cluster_->resume(member_); }
   void kill() override { cluster_->kill(member_); }
   void restart() override { cluster_->restart(member_); }
+  void jump_wall(std::chrono::seconds by) override { cluster_->jump_clock(member_, by); }
   bool alive() override { return cluster_->running(member_); }
 
  private:

@@ -24,6 +24,8 @@ struct Profile {
   bool wall_clock_ttl = false;       // a hold ends by the wall clock of a server
   bool waits_for_the_clock = false;  // set back, that clock keeps a dead holder's lock
   bool session_hold = false;         // a hold ends with the connection that carries it
+  bool counted_tokens = false;       // what a replica did not learn of is counted again there
+  bool users_own = false;            // a server of the user's: no lock is stranded there
   // Programs without which nothing can be started: a sentence that names the package, or nothing.
   std::function<std::optional<std::string>()> missing;
   std::function<std::unique_ptr<Site>(const SiteOptions&)> open;
@@ -32,7 +34,7 @@ struct Profile {
 // All engines that this build knows, in the order of the matrix.
 const std::vector<Profile>& profiles();
 const Profile* find_profile(const std::string& name);
-// The user's own server: only clients can be tormented there.
+// The user's own server: only clients and, where they are plain TCP, the ways to it can be tormented.
 Profile profile_of_url(const std::string& url);
 
 }  // namespace holdfast::lab

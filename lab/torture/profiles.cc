@@ -1,26 +1,33 @@
+#include <unistd.h>
+
 #include <filesystem>
 #include <stdexcept>
 
 #include "lab/torture/profile.h"
 #include "lab/torture/sites.h"
 #include "server_process.h"
+#include "vdso_clock.h"
 
 namespace holdfast::lab {
 namespace {
 
 using namespace std::chrono_literals;
 
-// "", or what to install.
-auto needs(std::string program, std::string package) {
-  return
-      [program = std::move(program), package = std::move(package)]() -> std::optional<std::string> {
-        try {
-          test::find_program(program, package);
-          return std::nullopt;
-        } catch (const std::runtime_error& error) {
-          return error.what();
-        }
-      };
+struct Program {
+  std::string name;
+  std::string package;
+};
+
+// Nothing, or which of them is to be installed.
+auto needs(std::vector<Program> programs) {
+  return [programs = std::move(programs)]() -> std::optional<std::string> {
+    try {
+      for (const Program& program : programs) test::find_program(program.name, program.package);
+      return std::nullopt;
+    } catch (const std::runtime_error& error) {
+      return error.what();
+    }
+  };
 }
 
 std::optional<std::string> nothing_missing() { return std::nullopt; }
@@ -29,20 +36,25 @@ std::optional<std::string> nothing_missing() { return std::nullopt; }
 std::optional<std::string> postgres_missing() {
   std::error_code ignored;
   for (const auto& version : std::filesystem::directory_iterator("/usr/lib/postgresql", ignored)) {
-    if (std::filesystem::exists(version.path() / "bin" / "postgres")) return std::nullopt;
+    if (!std::filesystem::exists(version.path() / "bin" / "postgres")) continue;
+    // It refuses to be root.
+    if (geteuid() == 0) return needs({{"cp", "coreutils"}, {"setpriv", "util-linux"}})();
+    return needs({{"cp", "coreutils"}})();
   }
-  return needs("postgres", "postgresql")();
+  return needs({{"postgres", "postgresql"}})();
 }
 
 std::optional<std::string> zookeeper_missing() {
   if (!std::filesystem::exists("/usr/share/java/zookeeper.jar")) {
     return "zookeeper.jar not found; apt-get install zookeeper";
   }
-  return needs("java", "default-jre-headless")();
+  return needs({{"java", "default-jre-headless"}})();
 }
 
 void add_agreeing(std::vector<Profile>& list) {
-  const std::set<Can> can = {Can::cut_links, Can::pause_servers, Can::restart_full};
+  const std::set<Can> can = {Can::cut_links, Can::pause_servers, Can::restart_full, Can::move_wall};
+  std::set<Can> can_etcd = can;
+  if (!test::VdsoClock::works_here()) can_etcd.erase(Can::move_wall);
   list.push_back({.name = "zookeeper",
                   .about = "three ZooKeeper servers that agree",
                   .can = can,
@@ -51,28 +63,32 @@ void add_agreeing(std::vector<Profile>& list) {
                   .open = open_zookeeper});
   list.push_back({.name = "etcd",
                   .about = "three etcd members that agree",
-                  .can = can,
+                  .can = can_etcd,
                   .consensus = true,
-                  .missing = needs("etcd", "etcd-server"),
+                  .missing = needs({{"etcd", "etcd-server"}, {"etcdctl", "etcd-client"}}),
                   .open = open_etcd});
 }
 
 // A lock is a row with an expiry by the server's clock (table), or lives in a session.
 void add_databases(std::vector<Profile>& list) {
-  const std::set<Can> can = {Can::cut_links, Can::pause_servers, Can::restart_full, Can::move_wall,
-                             Can::kill_sessions};
+  const std::set<Can> can = {Can::cut_links, Can::pause_servers, Can::restart_full,
+                             Can::move_wall, Can::kill_sessions, Can::fail_over};
   const auto add = [&](const char* name, const char* about, const std::string& recipe,
-                       std::unique_ptr<Site> (*open)(const std::string&), auto missing) {
+                       std::unique_ptr<Site> (*open)(const std::string&, const SiteOptions&),
+                       auto missing) {
     const bool table = recipe == "table";
-    list.push_back({.name = name,
-                    .about = about,
-                    .can = can,
-                    .wall_clock_ttl = table,
-                    .session_hold = !table,
-                    .missing = missing,
-                    .open = [open, recipe](const SiteOptions&) { return open(recipe); }});
+    list.push_back(
+        {.name = name,
+         .about = about,
+         .can = can,
+         .wall_clock_ttl = table,
+         .session_hold = !table,
+         .counted_tokens = true,
+         .missing = missing,
+         .open = [open, recipe](const SiteOptions& options) { return open(recipe, options); }});
   };
-  const auto mariadb = needs("mariadbd", "mariadb-server");
+  const auto mariadb =
+      needs({{"mariadbd", "mariadb-server"}, {"mariadb-install-db", "mariadb-server"}});
   add("postgres", "PostgreSQL, lock table", "table", open_postgres, postgres_missing);
   add("postgres-advisory", "PostgreSQL, advisory locks", "advisory", open_postgres,
       postgres_missing);
@@ -92,7 +108,7 @@ std::vector<Profile> all() {
                           Can::lose_a_second, Can::move_wall, Can::fail_over},
                   .wall_clock_ttl = true,
                   .waits_for_the_clock = true,
-                  .missing = needs("redis-server", "redis-server"),
+                  .missing = needs({{"redis-server", "redis-server"}}),
                   .open = open_redis});
   list.push_back({.name = "redlock",
                   .about = "Redlock of five Redis servers",
@@ -101,14 +117,14 @@ std::vector<Profile> all() {
                   .quorum = true,
                   .wall_clock_ttl = true,
                   .waits_for_the_clock = true,
-                  .missing = needs("redis-server", "redis-server"),
+                  .missing = needs({{"redis-server", "redis-server"}}),
                   .open = open_redlock});
   list.push_back({.name = "memcached",
                   .about = "one Memcached server",
                   .ttl = 3s,
                   .can = {Can::cut_links, Can::pause_servers, Can::restart_empty, Can::move_wall,
                           Can::move_monotonic},
-                  .missing = needs("memcached", "memcached"),
+                  .missing = needs({{"memcached", "memcached"}}),
                   .open = open_memcached});
   add_agreeing(list);
   add_databases(list);
@@ -127,19 +143,6 @@ const Profile* find_profile(const std::string& name) {
     if (profile.name == name) return &profile;
   }
   return nullptr;
-}
-
-Profile profile_of_url(const std::string& url) {
-  const std::string scheme = url.substr(0, url.find(':'));
-  return {.name = scheme.empty() ? "sqlite" : scheme,
-          .about = "your own",
-          .ttl = 5s,
-          .missing = nothing_missing,
-          .open = [url](const SiteOptions&) {
-            return std::make_unique<Site>(
-                std::vector<std::unique_ptr<SiteServer>>(),
-                [url](const std::vector<int>&) { return url; }, false);
-          }};
 }
 
 }  // namespace holdfast::lab

@@ -89,6 +89,7 @@ class ReplicatedRedis : public Site {
     });
   }
 
+  std::string who_died() override { return replica_.running() ? Site::who_died() : "the replica"; }
   void cut_replication() override { link_.set_both(ProxyMode::drop); }
   std::string fail_over() override {
     replica_.command({"REPLICAOF", "NO", "ONE"});

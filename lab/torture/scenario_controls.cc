@@ -1,5 +1,5 @@
-// Controls: the naive recipes of the literature, on one Redis. They must break, or the scenario
-// that ours survives proves nothing.
+// Controls: the naive recipes of the literature, on one Redis or in a table. They must break, or the
+// scenario that ours survives proves nothing.
 #include "lab/torture/scenario.h"
 #include "movable_clock.h"
 
@@ -10,8 +10,11 @@ using namespace std::chrono_literals;
 using test::Direction;
 using test::ProxyMode;
 
-// These recipes have no tokens, so no fence can help them.
-constexpr Expected kNoTokens{.overlap = Expect::yes, .harm_unfenced = Expect::yes};
+// These recipes have no tokens: what a fence would do nobody knows.
+constexpr Expected kNoTokens{.overlap = Expect::yes,
+                             .harm_unfenced = Expect::yes,
+                             .harm_write_fenced = Expect::may,
+                             .harm_fenced = Expect::may};
 
 void unchecked(Stage& stage) {
   Actor& a = stage.client("A", {.recipe = "unchecked"});
@@ -64,12 +67,22 @@ void setnx_getset(Stage& stage) {
   stage.newcomer_is({.recipe = "setnx-getset", .environment = clock.environment()});
 }
 
+void table_without_expiry(Stage& stage) {
+  const How naive{.recipe = "table-without-expiry"};
+  Actor& a = stage.client("A", naive);
+  Actor& b = stage.client("B", naive);
+  stage.must_acquire(a, stage.short_ttl());
+  a.kill();
+  if (!stage.acquire(b, Stage::kLongTtl, 2 * stage.short_ttl())) stage.note_stalled(b);
+  stage.newcomer_is(naive);
+}
+
 }  // namespace
 
 void add_controls(std::vector<Scenario>& list) {
   const auto on_redis = [](Expected expected) {
     return [expected](const Profile& profile) -> std::optional<Expected> {
-      if (profile.name != "redis") return std::nullopt;
+      if (profile.name != "redis" || profile.users_own) return std::nullopt;
       return expected;
     };
   };
@@ -79,7 +92,7 @@ void add_controls(std::vector<Scenario>& list) {
                           .when = "A is stopped for longer than the ttl; B gets the lock",
                           .then = "A wakes up, finds the reply, and believes it"},
                   .needs = {Can::cut_links},
-                  .expected = on_redis({.overlap = Expect::yes, .harm_unfenced = Expect::yes}),
+                  .expected = on_redis(kNoTokens),
                   .play = unchecked});
   list.push_back({.row = {.id = "15c",
                           .title = "control: as 15, released by a plain DEL",
@@ -105,6 +118,18 @@ void add_controls(std::vector<Scenario>& list) {
                   .needs = {Can::cut_links},
                   .expected = on_redis(kNoTokens),
                   .play = setnx_getset});
+  list.push_back({.row = {.id = "22",
+                          .title = "control: a lock table without expiry",
+                          .given = "A holds the lock: a row of its own in a table",
+                          .when = "A dies",
+                          .then = "nobody gets the lock ever after"},
+                  .needs = {Can::cut_links},
+                  .expected = [](const Profile& profile) -> std::optional<Expected> {
+                    const bool table = profile.name == "postgres" || profile.name == "mysql";
+                    if (!table || profile.users_own) return std::nullopt;
+                    return Expected{.stalled = Expect::yes, .stranded = Expect::yes};
+                  },
+                  .play = table_without_expiry});
 }
 
 }  // namespace holdfast::lab

@@ -14,11 +14,15 @@ namespace {
 
 }  // namespace
 
+std::unique_ptr<test::Proxy> SiteServer::new_way() const {
+  return std::make_unique<test::Proxy>(port());
+}
 void SiteServer::pause() { cannot("stand still"); }
 void SiteServer::resume() { cannot("go on"); }
 void SiteServer::kill() { cannot("die"); }
 void SiteServer::restart() { cannot("come back"); }
 test::MovableClock& SiteServer::clock() { cannot("follow another clock"); }
+void SiteServer::jump_wall(std::chrono::seconds by) { clock().jump(by); }
 void SiteServer::remember() { cannot("remember"); }
 void SiteServer::forget() { cannot("forget"); }
 
@@ -33,8 +37,7 @@ std::string Site::url(const std::string& client) {
   }
   auto& ways = ways_[client];
   if (ways.empty()) {
-    for (const auto& server : servers_)
-      ways.push_back(std::make_unique<test::Proxy>(server->port()));
+    for (const auto& server : servers_) ways.push_back(server->new_way());
   }
   for (const auto& way : ways) ports.push_back(way->port());
   return url_of_(ports);
@@ -68,7 +71,8 @@ void Site::kill_sessions() { cannot("end sessions"); }
 
 std::string Site::who_died() {
   for (int number = 1; number <= count(); ++number) {
-    if (!server(number).alive()) return "server " + std::to_string(number);
+    if (given_up_.contains(number) || server(number).alive()) continue;
+    return "server " + std::to_string(number);
   }
   return "";
 }

@@ -11,6 +11,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -45,11 +46,13 @@ class SiteServer {
  public:
   virtual ~SiteServer() = default;
   virtual int port() const = 0;
+  virtual std::unique_ptr<test::Proxy> new_way() const;  // of a client to it
   virtual void pause();
   virtual void resume();
   virtual void kill();
   virtual void restart();  // also after kill()
   virtual test::MovableClock& clock();
+  virtual void jump_wall(std::chrono::seconds by);  // as clock() does, unless it has another way
   // Forgets what was written since remember(). The server is down before and after.
   virtual void remember();
   virtual void forget();
@@ -81,8 +84,10 @@ class Site {
   // The server ends every session of everybody. REQUIRES: Can::kill_sessions.
   virtual void kill_sessions();
 
-  // A server that ended without having been killed, or empty.
-  std::string who_died();
+  // A server that does not run, and is not among those that were given up for good; or empty.
+  virtual std::string who_died();
+  // It is dead and stays so, as part of the experiment.
+  void give_up(int number) { given_up_.insert(number); }
   std::vector<int> all() const;  // the numbers of all servers
 
  private:
@@ -90,6 +95,7 @@ class Site {
   UrlOf url_of_;
   bool proxied_;
   std::map<std::string, std::vector<std::unique_ptr<test::Proxy>>> ways_;
+  std::set<int> given_up_;
 };
 
 }  // namespace holdfast::lab

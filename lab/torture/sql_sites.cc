@@ -4,15 +4,63 @@
 #include "lab/torture/sites.h"
 #include "mariadb_server.h"
 #include "postgres_server.h"
+#include "waiting.h"
 
 namespace holdfast::lab {
 namespace {
 
-// What both databases are to a site.
+using test::MariadbServer;
+using test::PostgresServer;
+
+// ---- What differs -------------------------------------------------------------------------------
+
+void end_sessions(PostgresServer& postgres) {
+  postgres.query(
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+      "WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()");
+}
+void end_sessions(MariadbServer& mariadb) {
+  const auto rows = mariadb.query(
+      "SELECT id FROM information_schema.processlist "
+      "WHERE user = 'root' AND id <> connection_id()");
+  for (const auto& row : rows) {
+    try {
+      mariadb.query("KILL " + row.at(0));
+    } catch (const std::runtime_error&) {
+      // It has ended meanwhile.
+    }
+  }
+}
+
+// A server that another one can follow.
+void set_up(test::PostgresOptions&) {}
+void set_up(test::MariadbOptions& options) { options.arguments = {"--log-bin", "--server-id=1"}; }
+
+// A server that follows `leader`, which it reaches through `port`; in step when it returns.
+std::unique_ptr<PostgresServer> follower_of(const PostgresServer& leader, int port) {
+  auto follower = std::make_unique<PostgresServer>(test::PostgresOptions{.follows = port});
+  test::wait_for("the replica to be in step", [&] {
+    return leader.query("SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'") ==
+           "1";
+  });
+  return follower;
+}
+std::unique_ptr<MariadbServer> follower_of(const MariadbServer& leader, int port) {
+  auto follower = std::make_unique<MariadbServer>(
+      test::MariadbOptions{.arguments = {"--log-bin", "--server-id=2"}});
+  follower->follow(leader, port);
+  leader.query("CREATE DATABASE holdfast_replicated");
+  test::wait_for("the replica to be in step",
+                 [&] { return !follower->query("SHOW DATABASES LIKE '%replicated'").empty(); });
+  return follower;
+}
+
+// ---- What both databases are to a site ----------------------------------------------------------
+
 template <class Server>
 class DatabaseSiteServer : public SiteServer {
  public:
-  DatabaseSiteServer() : server_({.movable_clock = true}) {}
+  explicit DatabaseSiteServer(typename Server::Options options) : server_(std::move(options)) {}
 
   int port() const override { return server_.port(); }
   void pause() override { server_.pause(); }
@@ -32,52 +80,55 @@ template <class Server>
 class DatabaseSite : public Site {
  public:
   // The port stands between `before` and `after` in the URL.
-  DatabaseSite(std::string before, std::string after)
-      : Site(one_server(),
-             [before = std::move(before), after = std::move(after)](const std::vector<int>& ports) {
+  DatabaseSite(std::string before, std::string after, const SiteOptions& options)
+      : Site(one_server(options),
+             [before, after](const std::vector<int>& ports) {
                return before + std::to_string(ports.front()) + after;
-             }) {}
+             }),
+        before_(std::move(before)),
+        after_(std::move(after)) {
+    if (!options.replica) return;
+    link_ = std::make_unique<test::Proxy>(server(1).port());
+    replica_ = follower_of(database(), link_->port());
+  }
 
-  void kill_sessions() override {
-    end_sessions(static_cast<DatabaseSiteServer<Server>&>(server(1)).database());
+  void kill_sessions() override { end_sessions(database()); }
+
+  std::string who_died() override {
+    return replica_ && !replica_->running() ? "the replica" : Site::who_died();
+  }
+  void cut_replication() override { link_->set_both(test::ProxyMode::drop); }
+  std::string fail_over() override {
+    replica_->promote();
+    return before_ + std::to_string(replica_->port()) + after_;
   }
 
  private:
-  static std::vector<std::unique_ptr<SiteServer>> one_server() {
+  static std::vector<std::unique_ptr<SiteServer>> one_server(const SiteOptions& wanted) {
+    typename Server::Options options{.movable_clock = true};
+    if (wanted.replica) set_up(options);
     std::vector<std::unique_ptr<SiteServer>> list;
-    list.push_back(std::make_unique<DatabaseSiteServer<Server>>());
+    list.push_back(std::make_unique<DatabaseSiteServer<Server>>(std::move(options)));
     return list;
   }
+  Server& database() { return static_cast<DatabaseSiteServer<Server>&>(server(1)).database(); }
 
-  static void end_sessions(test::PostgresServer& postgres) {
-    postgres.query(
-        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-        "WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()");
-  }
-  static void end_sessions(test::MariadbServer& mariadb) {
-    const auto rows = mariadb.query(
-        "SELECT id FROM information_schema.processlist "
-        "WHERE user = 'root' AND id <> connection_id()");
-    for (const auto& row : rows) {
-      try {
-        mariadb.query("KILL " + row.at(0));
-      } catch (const std::runtime_error&) {
-        // It has ended meanwhile.
-      }
-    }
-  }
+  const std::string before_;
+  const std::string after_;
+  std::unique_ptr<test::Proxy> link_;
+  std::unique_ptr<Server> replica_;
 };
 
 }  // namespace
 
-std::unique_ptr<Site> open_postgres(const std::string& recipe) {
-  return std::make_unique<DatabaseSite<test::PostgresServer>>("postgres://postgres@127.0.0.1:",
-                                                              "/postgres?recipe=" + recipe);
+std::unique_ptr<Site> open_postgres(const std::string& recipe, const SiteOptions& options) {
+  return std::make_unique<DatabaseSite<PostgresServer>>(
+      "postgres://postgres@127.0.0.1:", "/postgres?recipe=" + recipe, options);
 }
 
-std::unique_ptr<Site> open_mysql(const std::string& recipe) {
-  return std::make_unique<DatabaseSite<test::MariadbServer>>("mysql://root@127.0.0.1:",
-                                                             "/holdfast?recipe=" + recipe);
+std::unique_ptr<Site> open_mysql(const std::string& recipe, const SiteOptions& options) {
+  return std::make_unique<DatabaseSite<MariadbServer>>(
+      "mysql://root@127.0.0.1:", "/holdfast?recipe=" + recipe, options);
 }
 
 }  // namespace holdfast::lab

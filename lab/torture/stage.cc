@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "lab/torture/resource.h"
+#include "waiting.h"
 
 namespace holdfast::lab {
 namespace {
@@ -40,6 +41,13 @@ std::string new_lock_name() {
          std::to_string(BootClock::now().time_since_epoch().count());
 }
 
+// Servers may take their time to start.
+std::unique_ptr<Site> open_site(const Profile& profile, const SiteOptions& options,
+                                const std::stop_token& stop) {
+  const test::StopsWaiting stops_waiting(stop);
+  return profile.open(options);
+}
+
 }  // namespace
 
 Stage::Stage(const Profile& profile, const SiteOptions& options, std::stop_token stop)
@@ -47,7 +55,7 @@ Stage::Stage(const Profile& profile, const SiteOptions& options, std::stop_token
       stop_(std::move(stop)),
       lock_(new_lock_name()),
       record_(folder_.path() / "history"),
-      site_(profile.open(options)) {}
+      site_(open_site(profile, options, stop_)) {}
 
 Actor& Stage::client(const std::string& name, const How& how) {
   std::unique_ptr<Actor>& actor = clients_[name];
@@ -71,8 +79,10 @@ bool Stage::acquire(Actor& client, Duration ttl, Duration patience, Renewal rene
 }
 
 void Stage::must_acquire(Actor& client, Duration ttl, Renewal renewal) {
-  if (!acquire(client, ttl, patience(), renewal)) {
-    throw Trouble(client.name() + " did not get the lock to begin with");
+  begin_acquire(client, ttl, patience(), renewal);
+  const std::string answer = client.answer(120s);
+  if (!answer.starts_with("granted")) {
+    throw Trouble(client.name() + " did not get the lock to begin with: " + answer);
   }
 }
 
@@ -119,10 +129,10 @@ void Stage::fault(const std::string& text, std::function<void()> undo) {
 }
 
 void Stage::jump_wall(const std::vector<int>& servers, std::chrono::seconds by) {
-  for (const int number : servers) site_->server(number).clock().jump(by);
+  for (const int number : servers) site_->server(number).jump_wall(by);
   fault(names(servers) + ": clock " + (by > 0s ? "+" : "") + std::to_string(by.count()) + " s",
         [this, servers, by] {
-          for (const int number : servers) site_->server(number).clock().jump(-by);
+          for (const int number : servers) site_->server(number).jump_wall(-by);
         });
 }
 
@@ -237,6 +247,8 @@ void Stage::finish() {
                .kind = granted ? EventKind::probed : EventKind::stranded,
                .value = took / 1ms});
   if (granted) newcomer.ask("release");
+  // Then what came of it is not the fault of the lock.
+  if (!site_->who_died().empty()) throw Trouble("a server has ended by itself");
 }
 
 }  // namespace holdfast::lab

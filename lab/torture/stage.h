@@ -89,7 +89,8 @@ class Stage {
   void note(const std::string& text) { notes_.push_back(text); }
   const std::vector<std::string>& notes() const { return notes_; }
 
-  // Heals, lets everybody give back what it has, and requires that a newcomer gets the lock.
+  // Heals, lets everybody give back what it has, and requires that a newcomer gets the lock. Throws
+  // Trouble if a server has died that nobody killed: then nothing follows from the run.
   void finish();
   // Of finish(): where and how the newcomer asks.
   void newcomer_is(const How& how) { newcomer_ = how; }

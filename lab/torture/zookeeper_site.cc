@@ -16,6 +16,7 @@ class ZooKeeperSiteServer : public SiteServer {
   void resume() override { server_.resume(); }
   void kill() override { server_.kill(); }
   void restart() override { server_.restart(); }
+  test::MovableClock& clock() override { return server_.clock(); }
   bool alive() override { return server_.running(); }
 
  private:
@@ -26,7 +27,8 @@ class ZooKeeperSiteServer : public SiteServer {
 }  // namespace
 
 std::unique_ptr<Site> open_zookeeper(const SiteOptions&) {
-  auto ensemble = std::make_shared<ZooKeeperEnsemble>();
+  auto ensemble = std::make_shared<ZooKeeperEnsemble>(
+      test::ZooKeeperEnsembleOptions{.server = {.movable_clock = true}});
   std::vector<std::unique_ptr<SiteServer>> servers;
   for (std::size_t i = 0; i < ensemble->size(); ++i) {
     servers.push_back(std::make_unique<ZooKeeperSiteServer>(ensemble, i));

@@ -69,6 +69,39 @@ TEST_F(TortureTest, CtrlCKeepsWhatWasMeasuredAndLeavesNothing) {
   EXPECT_TRUE(page["partial"]);
 }
 
+// The one child of this name, when there is one.
+pid_t await_child(const Process& parent, const std::string& name) {
+  pid_t found = -1;
+  EXPECT_TRUE(eventually([&] {
+    for (const pid_t child : children_of(parent.pid())) {
+      if (name_of(child) == name) found = child;
+    }
+    return found > 0;
+  })) << name;
+  return found;
+}
+
+TEST_F(TortureTest, CtrlCEndsTheServersToo) {
+  Process torture = start_plain(
+      {HOLDFAST_BINARY, "torture", "--scenario", "13", "--engine", "redis", "--repeat", "1000"});
+  const pid_t server = await_child(torture, "redis-server");
+  torture.kill(SIGINT);
+  const Output output = torture.wait();
+  EXPECT_EQ(output.status, 130) << output.err;
+  EXPECT_NE(output.out.find("PARTIAL"), std::string::npos) << output.out;
+  EXPECT_FALSE(is_alive(server));
+}
+
+TEST_F(TortureTest, FromAServerThatDiesByItselfNothingFollows) {
+  Process torture =
+      start_plain({HOLDFAST_BINARY, "torture", "--scenario", "19", "--engine", "redis"});
+  ::kill(await_child(torture, "redis-server"), SIGKILL);
+  const Output output = torture.wait();
+  EXPECT_EQ(output.status, 1) << output.out;
+  EXPECT_NE(output.out.find("nothing is known"), std::string::npos) << output.out;
+  EXPECT_NE(output.out.find("? 19 on redis: run 1: "), std::string::npos) << output.out;
+}
+
 TEST_F(TortureTest, AServerThatIsNotInstalledIsNamedWithItsPackage) {
   ProcessOptions options;
   options.environment["PATH"] = "/nowhere";

@@ -242,7 +242,7 @@ TEST(PostgresTableConnections, ARequestThatIsExecutedAfterItWasGivenUpIsTakenBac
   Client watcher = open(url);
   ASSERT_EQ(told(watcher.mutex("other", kLong).try_acquire()), "granted");
   // Whoever wants the same name waits for this transaction; who wants to release sees no row of it.
-  test::PostgresClient blocker(server.port());
+  test::PostgresClient blocker("127.0.0.1", server.port());
   blocker.value("BEGIN; INSERT INTO holdfast_lock(name, token) VALUES ('late:x', 7)");
   Client client = open(url, ClientOptions{.request_timeout = 500ms});
   const LockOptions hour{.ttl = 1h};
