@@ -126,7 +126,7 @@ Panel draw_clients(const Json& comparison) {
     std::string words = short_figure(value);
     if (client.contains("ours_to_it") && client.at("ours_to_it").contains("median")) {
       words +=
-          "  ours " + short_figure(client.at("ours_to_it").at("median").get<double>()) + " of it";
+          " · ours " + short_figure(client.at("ours_to_it").at("median").get<double>()) + " of it";
     }
     svg += lab::text_at(kPanelWidth - kFigures + 6, y + 14, words, ours ? "us" : "soft");
     y += kRow;
