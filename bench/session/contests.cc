@@ -181,7 +181,13 @@ void measure_workloads(const Setting& setting) {
   for (const Workload& workload : kWorkloads) {
     if (!setting.plan.only.empty() && setting.plan.only != workload.name) continue;
     const Disturbance disturbance(setting.servers.processes());
-    workload.measure(setting);
+    try {
+      workload.measure(setting);
+    } catch (const std::exception& error) {
+      // The others may do better.
+      setting.report.note(std::string(workload.name) + " failed, " + setting.where + ": " +
+                          error.what());
+    }
     setting.report.note_disturbance(std::string(workload.name) + setting.suffix,
                                     disturbance.so_far());
   }
