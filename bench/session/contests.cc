@@ -126,9 +126,10 @@ void measure_crowd(const Setting& setting) {
   const auto& [plan, system, servers, report, where, suffix] = setting;
   Crowd crowd = start(system.our_command, servers);
   Curve::Series series{.name = "Holdfast", .points = {}};
-  for (const int waiters : {kProcesses, 64, 512, plan.waiters}) {
-    if (waiters <= plan.waiters) series.points.push_back({static_cast<double>(waiters), {}});
+  for (const int waiters : {kProcesses, 64, 512}) {
+    if (waiters < plan.waiters) series.points.push_back({static_cast<double>(waiters), {}});
   }
+  series.points.push_back({static_cast<double>(plan.waiters), {}});
   Side small, large;
   for (int i = 0; i < plan.repetitions; ++i) {
     for (Curve::Point& point : series.points) {
