@@ -38,6 +38,9 @@ class OurWorker {
     if (verb == "pairs") return pairs(words);
     if (verb == "contend") return contend(words);
     if (verb == "stop") return stop();
+    if (verb == "hold") return hold(words);
+    if (verb == "drop") return held_.reset(), "ok";
+    if (verb == "wait") return wait(words);
     if (verb == "flight") return flight(words);
     if (verb == "threads") return threads(words);
     if (verb == "mix") return mix(words);
@@ -121,6 +124,30 @@ class OurWorker {
     return "ok";
   }
 
+  std::string hold(std::istringstream& words) {
+    held_ = client_.mutex(next<std::string>(words)).acquire().value();
+    return "ok";
+  }
+
+  std::string wait(std::istringstream& words) {
+    const auto name = next<std::string>(words);
+    const int count = next<int>(words);
+    const LockOptions options{.ttl = std::chrono::milliseconds(next<int>(words))};
+    passes_.clear();
+    for (int i = 0; i < count; ++i) {
+      contenders_.emplace_back([mutex = client_.mutex(name, options)]() mutable {
+        try {
+          mutex.acquire().value().release().value();
+        } catch (const std::exception& error) {
+          std::printf("failed: %s\n", error.what());
+          std::fflush(stdout);
+          _exit(1);
+        }
+      });
+    }
+    return "ok";
+  }
+
   void contend_alone(Mutex& mutex, int number, Seconds hold, Seconds pause) {
     std::vector<Pass> passes;
     while (!over_) {
@@ -149,6 +176,7 @@ class OurWorker {
   }
 
   Client client_;
+  std::optional<Lease> held_;
   std::atomic<bool> over_ = false;
   std::vector<std::thread> contenders_;
   std::mutex passes_mutex_;

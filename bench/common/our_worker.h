@@ -1,4 +1,10 @@
-// OurWorker: Holdfast as a worker of a benchmark (worker.h), one client for all that it is told.
+// OurWorker: Holdfast as a worker of a benchmark (worker.h), one client for all that it is told. It also
+// knows
+//
+//   hold NAME                                  ok; it has the lock until it is told
+//   drop                                       ok; not any more
+//   wait NAME THREADS TTL_MS                   ok; so many wait, have the lock once, and give it back;
+//                                              `stop` returns when they have
 #pragma once
 
 #include <string>

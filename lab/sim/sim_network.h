@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/sim_runtime.h"
+#include "lab/sim/kept_memory.h"
 
 namespace holdfast::lab::sim {
 
@@ -41,6 +42,8 @@ class SimNetwork {
   void drop_for(const internal::SimRuntime& node);
 
  private:
+  struct Parcel;
+  using Parcels = std::list<Parcel, KeptMemory<Parcel>>;
   struct Parcel final : Timer {
     Parcel(SimNetwork& the_network, internal::SimRuntime& the_receiver,
            std::function<void()> the_message)
@@ -50,7 +53,7 @@ class SimNetwork {
     SimNetwork& network;
     internal::SimRuntime& receiver;
     std::function<void()> message;
-    std::list<Parcel>::iterator place;
+    Parcels::iterator place;
   };
 
   Duration draw_delay();
@@ -59,7 +62,7 @@ class SimNetwork {
   internal::SimWorld& world_;
   NetworkMarks& marks_;
   NetworkFaults faults_;
-  std::list<Parcel> under_way_;
+  Parcels under_way_;
 };
 
 }  // namespace holdfast::lab::sim

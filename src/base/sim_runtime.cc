@@ -20,7 +20,10 @@ bool SimWorld::run(const std::function<bool()>& finished, BootTime limit) {
 bool SimWorld::step(BootTime limit) {
   BootTime soonest = BootTime::max();
   for (SimRuntime* node : nodes_) {
-    node->due_ = node->next_event();
+    if (node->changed_) {
+      node->due_ = node->next_event();
+      node->changed_ = false;
+    }
     soonest = std::min(soonest, node->due_);
   }
   if (soonest > limit) return false;
@@ -49,12 +52,14 @@ WallTime SimRuntime::wall() const {
 }
 
 void SimRuntime::set_clock_rate(double rate) {
+  changed_ = true;
   local_at_rate_ = now();
   rate_since_ = world_.now_;
   rate_ = rate;
 }
 
 void SimRuntime::pause_for(Duration span) {
+  changed_ = true;
   paused_until_ = std::max(paused_until_, world_.now_ + span);
 }
 
@@ -84,6 +89,7 @@ BootTime SimRuntime::next_event() const {
 }
 
 void SimRuntime::run_one() {
+  changed_ = true;
   if (Runnable* work = ready_.pop()) {
     work->run();
   } else if (Timer* timer = timers_.pop_due(now())) {

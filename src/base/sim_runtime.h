@@ -47,12 +47,12 @@ class SimRuntime final : public Runtime {
   BootTime now() const override { return local(world_.now_); }
   WallTime wall() const override;
   std::uint64_t random() override { return world_.random_.next(); }
-  void defer(Runnable& work) override { ready_.push(work); }
-  void drop(Runnable& work) override { ready_.remove(work); }
-  void post(Runnable& work) override { ready_.push(work); }
-  void withdraw(Runnable& work) override { ready_.remove(work); }
-  void arm(Timer& timer, BootTime at) override { timers_.arm(timer, at); }
-  void disarm(Timer& timer) override { timers_.disarm(timer); }
+  void defer(Runnable& work) override { changing(ready_).push(work); }
+  void drop(Runnable& work) override { changing(ready_).remove(work); }
+  void post(Runnable& work) override { changing(ready_).push(work); }
+  void withdraw(Runnable& work) override { changing(ready_).remove(work); }
+  void arm(Timer& timer, BootTime at) override { changing(timers_).arm(timer, at); }
+  void disarm(Timer& timer) override { changing(timers_).disarm(timer); }
   void call_user(std::function<void()> callback) override { callback(); }
 
   // Faults.
@@ -70,6 +70,11 @@ class SimRuntime final : public Runtime {
   // When this node has something to do next, by the world's clock.
   BootTime next_event() const;
   void run_one();
+  template <class T>
+  T& changing(T& part) {
+    changed_ = true;
+    return part;
+  }
 
   SimWorld& world_;
   RunQueue ready_;
@@ -79,7 +84,10 @@ class SimRuntime final : public Runtime {
   BootTime local_at_rate_;  // this node's clock at rate_since_
   Duration wall_offset_{};
   BootTime paused_until_ = BootTime::min();
-  BootTime due_;  // next_event(), as the world last looked
+  // next_event(), as the world last looked: most nodes have nothing to do in most steps. (Of a node
+  // that is ready it is a moment in the past, which comes to the same.)
+  BootTime due_;
+  bool changed_ = true;
 };
 
 }  // namespace holdfast::internal

@@ -11,6 +11,11 @@ struct TaskGroup::Root {
 };
 
 struct TaskGroup::RootPromise {
+  static void* operator new(std::size_t size) { return internal::allocate_frame(size); }
+  static void operator delete(void* frame, std::size_t size) noexcept {
+    internal::free_frame(frame, size);
+  }
+
   Root get_return_object() { return {std::coroutine_handle<RootPromise>::from_promise(*this)}; }
   std::suspend_always initial_suspend() noexcept { return {}; }
   std::suspend_never final_suspend() noexcept { return {}; }

@@ -302,6 +302,7 @@ void MariadbConnection::take_rows() {
   SqlRows& result = outcome_.results.emplace_back();
   if (!rows_) {
     result.affected = library_.mysql_affected_rows(raw_);
+    result.id = library_.mysql_insert_id(raw_);
     return;
   }
   const unsigned int columns = library_.mysql_num_fields(rows_);

@@ -21,6 +21,7 @@ class RowRecipe final : public SessionRecipe {
             "SELECT … FOR UPDATE on a connection for each lock that is held or waited for, in a "
             "transaction that stays open and keeps VACUUM back. The lock ends with its connection: "
             "lost() tells at once when the server closes it."};
+    if (!settings.tokens) guarantees_.token = TokenStrength::none;
   }
 
   session::Batch take(const session::Key& key, const Claim& claim) const override {

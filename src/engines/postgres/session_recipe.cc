@@ -35,10 +35,6 @@ constexpr const char* kSessionColumns =
 
 enum SessionColumn { kKey, kClaim, kMode, kToken, kLabel, kWaiting, kSinceUs, kTtlUs, kIdleUs };
 
-std::string bytes_of(const ClaimId& id) {
-  return std::string(reinterpret_cast<const char*>(id.bytes().data()), ClaimId::kBytes);
-}
-
 ClaimId claim_from(const std::string& bytes) {
   std::array<std::uint8_t, ClaimId::kBytes> id{};
   for (std::size_t i = 0; i < id.size() && i < bytes.size(); ++i) {
@@ -77,6 +73,10 @@ std::string quoted(const std::string& identifier) {
 }
 
 }  // namespace
+
+std::string bytes_of(const ClaimId& id) {
+  return std::string(reinterpret_cast<const char*>(id.bytes().data()), ClaimId::kBytes);
+}
 
 SessionRecipe::SessionRecipe(Runtime& runtime, Settings settings, std::string recipe)
     : runtime_(runtime), settings_(std::move(settings)), recipe_(std::move(recipe)) {}
@@ -199,7 +199,7 @@ Batch SessionRecipe::find_session(std::uint64_t number, const std::string& peer)
 // ---- Whose the session is ----------------------------------------------------------------------
 
 SqlStatement SessionRecipe::sign(const Claim& claim) {
-  return {"SELECT set_config('holdfast.claim', $1::text, false)", {claim.id.hex()}};
+  return {"SELECT " + signing("$1"), {claim.id.hex()}};
 }
 
 Batch SessionRecipe::confirm(const Key&, const Claim& claim) const {
@@ -211,15 +211,18 @@ Batch SessionRecipe::confirm(const Key&, const Claim& claim) const {
   return batch;
 }
 
-void SessionRecipe::forget(const Claim& claim, Batch& batch) {
-  batch.push_back({"DELETE FROM holdfast_session WHERE claim = $1::bytea", {bytes_of(claim.id)}});
+void SessionRecipe::forget(const Claim& claim, Batch& batch) const {
+  if (settings_.tokens) {
+    batch.push_back({"DELETE FROM holdfast_session WHERE claim = $1::bytea", {bytes_of(claim.id)}});
+  }
   batch.push_back(
       {"SELECT CASE WHEN current_setting('holdfast.claim', true) = $1::text THEN 1 ELSE 0 END,"
        " set_config('holdfast.claim', '', false)",
        {claim.id.hex()}});
 }
 
-void SessionRecipe::announce(const Key& key, const Claim& claim, Batch& batch) {
+void SessionRecipe::announce(const Key& key, const Claim& claim, Batch& batch) const {
+  if (!settings_.tokens) return;
   batch.push_back({"BEGIN", {}});
   batch.push_back(
       {"INSERT INTO holdfast_session"

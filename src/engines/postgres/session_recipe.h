@@ -30,7 +30,7 @@ class SessionRecipe : public session::Recipe {
   session::Batch expire_after(Duration idle) const override;
   session::Batch confirm(const session::Key& key, const Claim& claim) const override;
   bool wait_ends_by_itself() const override { return false; }
-  bool has_tokens() const override { return true; }
+  bool has_tokens() const override { return settings_.tokens; }
   session::Batch draw(const session::Key& key, const Claim& claim,
                       std::uint64_t session) const override;
   session::Batch make_tables() const override;
@@ -48,10 +48,14 @@ class SessionRecipe : public session::Recipe {
  protected:
   // Says in the session itself whose it is; confirm() asks for that.
   static SqlStatement sign(const Claim& claim);
+  // The same as a column of something else. `claim`: a parameter that is its id in hexadecimal digits.
+  static std::string signing(const std::string& claim) {
+    return "set_config('holdfast.claim', " + claim + "::text, false)";
+  }
   // Forgets the claim's row and the sign; its row tells whether it was signed.
-  static void forget(const Claim& claim, session::Batch& batch);
+  void forget(const Claim& claim, session::Batch& batch) const;
   // Shows others that the claim waits, before it does.
-  static void announce(const session::Key& key, const Claim& claim, session::Batch& batch);
+  void announce(const session::Key& key, const Claim& claim, session::Batch& batch) const;
   const Settings& settings() const { return settings_; }
 
   Guarantees guarantees_;
@@ -64,6 +68,9 @@ class SessionRecipe : public session::Recipe {
   Settings settings_;
   std::string recipe_;
 };
+
+// Claim ids travel as their 16 bytes.
+std::string bytes_of(const ClaimId& id);
 
 // The values that drawing_sql() wants.
 std::vector<SqlValue> drawing_values(const session::Key& key, const Claim& claim);

@@ -57,7 +57,8 @@ class Recipe {
   virtual Batch expire_after(Duration idle) const = 0;
   // Takes the lock if it is free.
   virtual Batch take(const Key& key, const Claim& claim) const = 0;
-  // Waits for it in the server, at most for `limit` if there is one. After take() found it busy.
+  // Waits for it in the server, at most for `limit` if there is one. After take() found it busy. What
+  // makes the answer must come after the grant, and the server's idle time must count from there.
   virtual Batch wait(const Key& key, const Claim& claim, std::optional<Duration> limit) const = 0;
   // Whether the server ends wait() by itself at its limit.
   virtual bool wait_ends_by_itself() const = 0;

@@ -17,7 +17,8 @@ const std::filesystem::path& fresh_data() {
           {find_program("mariadb-install-db", "mariadb-server"), "--no-defaults", "--user=root",
            "--datadir=" + data.string(), "--auth-root-authentication-method=normal",
            "--skip-test-db", "--innodb-log-file-size=8M"},
-          directory.path() / "log");
+          // A server that starts deletes what others have in this folder.
+          directory.path() / "log", {"TMPDIR=" + directory.path().string()});
       if (install.wait() != 0) throw std::runtime_error("mariadb-install-db: " + install.log());
     }
     TempDir directory;
