@@ -92,8 +92,10 @@ void League::pairs(const std::string& name, const std::string& what, const std::
   each_repetition(what, [&](Team& team, bool warm) {
     Worker& worker = workers_of(team, 1)->front();
     const Seconds span = warm ? std::min(plan_.warm_up, 2 * plan_.span) : plan_.span;
-    const std::string answer =
-        worker.ask(format("%s %d %.3f", verb.c_str(), workers, span.count()));
+    const std::string line = workers == 1
+                                 ? format("pairs solo %.3f", span.count())
+                                 : format("%s %d %.3f", verb.c_str(), workers, span.count());
+    const std::string answer = worker.ask(line);
     if (warm || answer == kUnknown) return;
     of(all, team.entrant.name).values.push_back(std::stod(answer));
   });
@@ -145,9 +147,8 @@ League::Outcome League::play(std::list<Worker>& workers, const Contest& contest,
 void League::contest(const Contest& contest) {
   Comparison owners = comparison(contest.name + "_owners", "changes of owner, " + contest.what,
                                  "owners/s", Bar::Side::at_least, contest.owner_claims);
-  Comparison gaps = comparison(contest.name + "_gap",
-                               "gap p50, " + contest.what,
-                               "us", Bar::Side::at_most, contest.gap_claims);
+  Comparison gaps = comparison(contest.name + "_gap", "gap p50, " + contest.what, "us",
+                               Bar::Side::at_most, contest.gap_claims);
   Comparison commands =
       comparison(contest.name + "_commands", "commands per hand-off, " + contest.what, "commands",
                  Bar::Side::at_most, contest.command_claims);

@@ -40,7 +40,7 @@ class League {
   League(LeaguePlan plan, LeagueServer server, std::vector<Entrant> entrants, Report& report);
 
   // Pairs of acquire and release by so many workers of one process, each on a name of its own.
-  // `verb` is "threads" or "flight" (worker.h).
+  // `verb` is "threads" or "flight" (worker.h); one worker works alone ("pairs").
   void pairs(const std::string& name, const std::string& what, const std::string& verb, int workers,
              std::vector<Claim> claims);
   // Changes of owner a second, and the gap from release called to the next acquire returned, among

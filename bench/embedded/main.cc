@@ -17,8 +17,8 @@
 #include <cstdlib>
 #include <filesystem>
 #include <string>
-#include <thread>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "bare.h"
@@ -68,13 +68,13 @@ void measure_pairs(const std::string& directory, int count, Report& report) {
     oursies.push_back(rate(count, [&] { ours(count); }));
     ratios.push_back(oursies.back() / bares.back());
   }
-  report.add({.name = "pairs",
-              .what = "acquire + release; of the bare statements",
-              .values = ratios,
-              .bar = Bar{Bar::Side::at_least, 0.7},
-              .detail = format("bare SQLite %.0f, Holdfast %.0f pairs/s", median(bares),
-                               median(oursies)),
-              .figures = {{"raw_per_s", median(bares)}, {"ours_per_s", median(oursies)}}});
+  report.add(
+      {.name = "pairs",
+       .what = "acquire + release; of the bare statements",
+       .values = ratios,
+       .bar = Bar{Bar::Side::at_least, 0.7},
+       .detail = format("bare SQLite %.0f, Holdfast %.0f pairs/s", median(bares), median(oursies)),
+       .figures = {{"raw_per_s", median(bares)}, {"ours_per_s", median(oursies)}}});
 }
 
 // ---- Hand-off ----------------------------------------------------------------------------------
@@ -175,8 +175,8 @@ void measure_leases(const std::string& directory, const Options& options, Report
   for (const int count : {options.leases / 100, options.leases / 10, options.leases}) {
     if (count == 0) continue;
     report.progress(format("%d leases for %d s", count, options.seconds));
-    const LeaseCost cost = in_process(
-        kAnyCpu, [&] { return cost_of_leases(directory, count, options.seconds); });
+    const LeaseCost cost =
+        in_process(kAnyCpu, [&] { return cost_of_leases(directory, count, options.seconds); });
     cpu.points.push_back({.x = static_cast<double>(count), .values = {cost.percent}});
     memory.points.push_back({.x = static_cast<double>(count), .values = {cost.megabytes}});
     if (count < options.leases) continue;
@@ -212,8 +212,7 @@ void measure_peers(const std::string& directory, const Options& options, Report&
        {.name = kBare, .role = Role::raw, .command = {"/proc/self/exe", "bare-worker"}},
        {.name = "flock(2)", .role = Role::peer, .command = {"/proc/self/exe", "flock-worker"}}},
       report);
-  league.pairs("peer_pairs_1", "1 worker", "threads", 1,
-               {{kBare, {Bar::Side::at_least, 0.7}}});
+  league.pairs("peer_pairs_1", "1 worker", "threads", 1, {{kBare, {Bar::Side::at_least, 0.7}}});
   league.contest({.name = "peer_hold",
                   .what = "8 processes, hold 1 ms, pause 2 ms",
                   .hold_us = 1000,

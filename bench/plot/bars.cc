@@ -67,17 +67,18 @@ std::vector<Goal> goals_of(const Json& comparison) {
 }  // namespace
 
 Panel draw_verdicts(const std::string& group, const std::vector<Verdict>& all) {
-  constexpr double kLabels = 300;
-  constexpr double kFigures = 104;  // room for words at the right
-  const Axis axis(0.1, 10, kLabels, kPanelWidth - kFigures, true);
+  constexpr double kWidth = 860;
+  constexpr double kLabels = 470;
+  constexpr double kFigures = 150;  // room for words at the right
+  const Axis axis(0.1, 10, kLabels, kWidth - kFigures, true);
   const double height = kRow * static_cast<double>(all.size());
   std::string svg = grid(axis, height);
   double y = 0;
   for (const Verdict& each : all) {
     const double from = axis.place(0.1), to = axis.place(each.reach());
-    svg += lab::text_at(12, y + 14, cut(each.what, 50), each.met ? "" : "us");
+    svg += lab::text_at(12, y + 14, cut(each.what, 66), each.met ? "" : "us");
     svg += lab::box(from, y + 3, to - from, kBar, each.met ? "var(--met)" : "var(--missed)");
-    svg += lab::text_at(kPanelWidth - kFigures + 6, y + 14,
+    svg += lab::text_at(kWidth - kFigures + 6, y + 14,
                         short_figure(each.value) + (each.at_least ? " ≥ " : " ≤ ") +
                             short_figure(each.limit) + (each.met ? "" : " ✗"),
                         "soft");
@@ -89,11 +90,12 @@ Panel draw_verdicts(const std::string& group, const std::vector<Verdict>& all) {
                    " bars are reached",
           .note = "how far: the dashed line is the bar, to its right it is exceeded (logarithmic)",
           .body = svg,
-          .height = height + kFoot};
+          .height = height + kFoot,
+          .width = kWidth};
 }
 
 Panel draw_clients(const Json& comparison) {
-  constexpr double kLabels = 128;
+  constexpr double kLabels = 142;
   constexpr double kFigures = 132;
   std::vector<Goal> goals = goals_of(comparison);
   double low = 1e300, high = 0;
@@ -126,7 +128,7 @@ Panel draw_clients(const Json& comparison) {
     std::string words = short_figure(value);
     if (client.contains("ours_to_it") && client.at("ours_to_it").contains("median")) {
       words +=
-          "  ours " + short_figure(client.at("ours_to_it").at("median").get<double>()) + " of it";
+          " · ours " + short_figure(client.at("ours_to_it").at("median").get<double>()) + " of it";
     }
     svg += lab::text_at(kPanelWidth - kFigures + 6, y + 14, words, ours ? "us" : "soft");
     y += kRow;

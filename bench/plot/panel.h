@@ -8,13 +8,15 @@
 
 namespace holdfast::bench {
 
+inline constexpr double kPanelWidth = 560;
+
 struct Panel {
   std::string title;
-  std::string note;  // below the title, smaller
-  std::string body;  // SVG, from (0, 0)
-  double height;     // of the body; the width is the same for all
+  std::string note;            // below the title, smaller
+  std::string body;            // SVG, from (0, 0)
+  double height;               // of the body
+  double width = kPanelWidth;  // another one only where a sheet has one column
 };
-inline constexpr double kPanelWidth = 560;
 
 // How far each bar of a group is reached, as horizontal bars beside a line at 1.
 Panel draw_verdicts(const std::string& group, const std::vector<Verdict>& all);

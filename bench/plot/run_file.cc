@@ -3,6 +3,7 @@
 #include <sys/utsname.h>
 
 #include <array>
+#include <cmath>
 #include <cstdio>
 #include <ctime>
 #include <filesystem>
@@ -176,6 +177,8 @@ std::string short_figure(double value) {
   } else if (value >= 1e4) {
     std::snprintf(text, sizeof text, "%.3g k", value / 1e3);
   } else if (value >= 100) {
+    std::snprintf(text, sizeof text, "%.0f", value);
+  } else if (value == std::floor(value)) {
     std::snprintf(text, sizeof text, "%.0f", value);
   } else {
     std::snprintf(text, sizeof text, value >= 10 ? "%.1f" : "%.2f", value);

@@ -37,15 +37,16 @@ double row_height(const std::vector<Panel>& panels, std::size_t first, std::size
 std::string draw_sheet(const std::string& title, const std::vector<Panel>& panels,
                        std::size_t columns) {
   columns = std::min(columns, panels.size());
-  const double width = kMargin + static_cast<double>(columns) * (kPanelWidth + kMargin);
+  const double each = columns == 1 ? panels.front().width : kPanelWidth;
+  const double width = kMargin + static_cast<double>(columns) * (each + kMargin);
   std::string body;
   double top = kTitle;
   for (std::size_t first = 0; first < panels.size(); first += columns) {
     const double height = row_height(panels, first, columns);
     for (std::size_t i = first; i < std::min(first + columns, panels.size()); ++i) {
-      const double left = kMargin + static_cast<double>(i - first) * (kPanelWidth + kMargin);
+      const double left = kMargin + static_cast<double>(i - first) * (each + kMargin);
       body += "<g transform=\"translate(" + lab::number(left) + " " + lab::number(top) + ")\">\n";
-      body += lab::box(0, 0, kPanelWidth, height - 6, "var(--panel)", 6);
+      body += lab::box(0, 0, each, height - 6, "var(--panel)", 6);
       body += lab::text_at(12, 20, panels[i].title, "h");
       body += lab::text_at(12, 36, panels[i].note, "soft");
       body += "<g transform=\"translate(0 " + lab::number(kHead) + ")\">\n" + panels[i].body +

@@ -46,7 +46,7 @@ void measure_growth(const Plan& plan, const Server& server, Report& report) {
   }
   report.add(Curve{
       .name = "growth_waiters",
-      .what = "gap p50, release called to next acquire returned, hold 1 ms",
+      .what = "gap p50, hold 1 ms",
       .x_what = "waiters in 8 processes",
       .unit = "us",
       .series = {p50, p99},

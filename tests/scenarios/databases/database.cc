@@ -45,7 +45,7 @@ class Mysql : public Database {
 
 class PostgresSession : public Session {
  public:
-  explicit PostgresSession(int port) : client_(port) {}
+  explicit PostgresSession(int port) : client_("127.0.0.1", port) {}
   std::string value(const std::string& statement) override { return client_.value(statement); }
   void be_impatient() override { client_.value("SET idle_in_transaction_session_timeout = '1s'"); }
 
