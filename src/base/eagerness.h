@@ -20,7 +20,7 @@ class Eagerness {
     return false;
   }
   // An answer came while we looked for so long.
-  void came(Duration took) {
+  void came(Duration took = {}) {
     if (took > kLostProcessor) return came_not();
     misses_ = 0;
   }
