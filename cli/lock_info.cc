@@ -14,6 +14,9 @@ Json to_json(const HolderInfo& holder) {
                  {"label", printable(holder.label)}};
   if (holder.held_for) object["held_for_ms"] = to_ms(*holder.held_for);
   if (holder.expires_in) object["expires_in_ms"] = to_ms(*holder.expires_in);
+  for (const HolderInfo::Detail& detail : holder.details) {
+    object["details"][detail.name] = printable(detail.value);
+  }
   return object;
 }
 

@@ -22,25 +22,36 @@ The locks are kept where --on says, else where HOLDFAST_URL says, else in a file
 Exit status: 0 done, 64 bad usage, 69 engine unreachable, 75 not acquired in time, 76 lost or not
 held, 78 bad configuration; see also `holdfast run --help`.)";
 
-void declare(CLI::App& app, Invocation& invocation) {
+struct CommandEntry {
+  const char* name;
+  void (*add)(CLI::App&, Invocation&);
+};
+// In the order in which help shows them. (torture: launch_torture())
+constexpr CommandEntry kCommands[] = {
+    {"run", &add_run},         {"acquire", &add_acquire}, {"renew", &add_renew},
+    {"release", &add_release}, {"ls", &add_ls},           {"show", &add_show},
+    {"break", &add_break},     {"engines", &add_engines}, {"schema", &add_schema},
+    {"bench", &add_bench},     {"sim", &add_sim},
+};
+
+// All commands, or the one that `word` names: the options of the others would only cost time, and
+// `run` is started often.
+void declare_commands(CLI::App& app, Invocation& invocation, const std::string& word) {
+  for (const CommandEntry& entry : kCommands) {
+    if (entry.name == word) return entry.add(app, invocation);
+  }
+  for (const CommandEntry& entry : kCommands) entry.add(app, invocation);
+  app.add_subcommand("torture", "Inject faults into real servers, and judge");
+}
+
+void declare(CLI::App& app, Invocation& invocation, const std::string& word) {
   app.name("holdfast");
   app.require_subcommand(1);
   app.add_option("--on", invocation.session.on, "Where the locks are: a URL, or @FILE with one")
       ->type_name("URL");
   app.add_flag("--json", invocation.session.json, "Print JSON");
   app.set_version_flag("--version", "holdfast " HOLDFAST_VERSION, "Print the version and exit");
-  add_run(app, invocation);
-  add_acquire(app, invocation);
-  add_renew(app, invocation);
-  add_release(app, invocation);
-  add_ls(app, invocation);
-  add_show(app, invocation);
-  add_break(app, invocation);
-  add_engines(app, invocation);
-  add_schema(app, invocation);
-  add_bench(app, invocation);
-  add_sim(app, invocation);
-  app.add_subcommand("torture", "Inject faults into real servers, and judge");  // launch_torture()
+  declare_commands(app, invocation, word);
   app.footer(kExamples);
   // --on and --json are understood after the command too.
   for (CLI::App* command : app.get_subcommands({})) command->fallthrough();
@@ -88,7 +99,7 @@ int run(std::vector<std::string> arguments) {
   const std::string word = command < arguments.size() ? arguments[command] : "";
   if (word == "torture") return launch_torture(invocation.session, arguments);
   CLI::App app("A distributed lock: one holder at a time, across processes and machines.");
-  declare(app, invocation);
+  declare(app, invocation, word);
   try {
     std::ranges::reverse(arguments);  // As CLI11 wants it.
     app.parse(std::move(arguments));

@@ -1,4 +1,5 @@
 // holdfast run: run a command under a lock.
+#include <malloc.h>
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -189,6 +190,8 @@ int run(const Invocation& invocation, const ClaimOptions& options,
   }
   Result<ClaimPlan> plan = ClaimPlan::from(options);
   if (!plan) return session.fail(plan.failure());
+  // The renewing thread needs no heap of its own: to map one takes longer than to share.
+  mallopt(M_ARENA_MAX, 1);
   return RunCommand(session, *plan, invocation.command).run();
 }
 

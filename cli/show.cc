@@ -16,7 +16,17 @@ constexpr const char* kExamples = R"(Examples:
   holdfast --json show backup | jq '.holders[0].token'
 
 Shows the holders, the waiters in the order in which they will be served, and the highest token
-ever granted for this name. A lock that nobody holds is free; that is no error.)";
+ever granted for this name; with etcd and ZooKeeper also the lease or the session of each holder. A lock that nobody holds is free; that is no error.)";
+
+// "  token 17: lease 694d8c3e5b6f7a01, revision 17"
+void print_details(const HolderInfo& holder) {
+  if (holder.details.empty()) return;
+  std::string line;
+  for (const auto& [name, value] : holder.details) {
+    line += (line.empty() ? "" : ", ") + name + " " + printable(value);
+  }
+  std::printf("  token %s: %s\n", holder.token.str().c_str(), line.c_str());
+}
 
 void print_text(const LockInfo& lock) {
   std::printf("%s: %s", lock.name.display().c_str(), lock.holders.empty() ? "free" : "held");
@@ -33,6 +43,7 @@ void print_text(const LockInfo& lock) {
                  shown(holder.held_for), shown(holder.expires_in)});
     }
     std::fputs(table.text().c_str(), stdout);
+    for (const HolderInfo& holder : lock.holders) print_details(holder);
   }
   if (!lock.waiters.empty()) {
     Table table({"  WAITER", "MODE", "WAITING"});

@@ -26,11 +26,11 @@ std::vector<Pass> passes_of(const std::string& line);
 
 struct HandOffs {
   double per_s;  // changes of owner
-  double p50_us, p99_us;
-  std::size_t count;
+  double p50_us, p99_us, p999_us;
+  std::size_t count;  // 0: the times mean nothing
 };
 // Of those that came to an end between these moments. Only what was waited for counts: the next had
-// asked before the former released. Throws if there was none, or if two held the lock at once.
+// asked before the former released. Throws if two held the lock at once.
 HandOffs hand_offs(std::vector<Pass> passes, std::int64_t from_ns, std::int64_t to_ns);
 
 }  // namespace holdfast::bench

@@ -5,33 +5,59 @@
 #include <algorithm>
 #include <cstdarg>
 #include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <stdexcept>
 
+#include "report_json.h"
 #include "samples.h"
 
 namespace holdfast::bench {
 
 namespace {
 
+const char* sign(const Bar& bar) { return bar.side == Bar::Side::at_least ? ">=" : "<="; }
+
 const char* verdict(const Bar& bar, double value) {
   if (bar.passed(value)) return "PASS";
   return bar.side == Bar::Side::at_least ? "below" : "above";
 }
 
-// Names and titles are our own and need no escapes.
-std::string json_of(const Row& row) {
-  const double value = median(row.values);
-  const auto [low, high] = std::minmax_element(row.values.begin(), row.values.end());
-  std::string text = format("{\"name\":\"%s\",\"value\":%.4g,\"low\":%.4g,\"high\":%.4g",
-                            row.name.c_str(), value, *low, *high);
-  if (row.bar) {
-    text += format(",\"%s\":%g,\"pass\":%s",
-                   row.bar->side == Bar::Side::at_least ? "at_least" : "at_most", row.bar->limit,
-                   row.bar->passed(value) ? "true" : "false");
+// As many digits as a reader wants of it.
+std::string figure(double value) {
+  return format(value >= 1000  ? "%.0f"
+                : value >= 100 ? "%.0f"
+                : value >= 10  ? "%.1f"
+                               : "%.2f",
+                value);
+}
+
+std::string range(const std::vector<double>& values) {
+  if (values.size() < 2) return "";
+  const auto [low, high] = std::ranges::minmax(values);
+  return figure(low) + ".." + figure(high);
+}
+
+void print_bar(const Bar& bar, const std::vector<double>& values) {
+  std::printf(" %s %-5g %s", sign(bar), bar.limit, verdict(bar, median(values)));
+}
+
+void print_claim(const std::string& what, const Bar& bar, const std::vector<double>& values) {
+  if (values.empty()) return;
+  std::printf("    %-54s %7s  %-13s", what.c_str(), figure(median(values)).c_str(),
+              range(values).c_str());
+  print_bar(bar, values);
+  std::printf("\n");
+}
+
+// "p99 310, commands 2.0"
+std::string figures_of(const Contestant& contestant) {
+  std::string text;
+  for (const auto& [name, values] : contestant.figures) {
+    if (values.empty()) continue;
+    text += (text.empty() ? "" : ", ") + name + " " + figure(median(values));
   }
-  for (const auto& [key, figure] : row.figures) {
-    text += format(",\"%s\":%.6g", key.c_str(), figure);
-  }
-  return text + "}";
+  return text;
 }
 
 }  // namespace
@@ -56,6 +82,13 @@ void Report::progress(const std::string& text) const {
   if (isatty(STDERR_FILENO) == 1) std::fprintf(stderr, "\r\033[K%s", text.c_str());
 }
 
+void Report::note(const std::string& text) {
+  progress("");
+  if (!json_) std::printf("NOTE: %s\n", text.c_str());
+  std::fflush(stdout);
+  notes_.push_back(text);
+}
+
 void Report::add(Row row) {
   progress("");
   if (!json_) print_line(row);
@@ -63,24 +96,66 @@ void Report::add(Row row) {
 }
 
 void Report::print_line(const Row& row) const {
-  const double value = median(row.values);
-  const auto [low, high] = std::minmax_element(row.values.begin(), row.values.end());
-  const std::string range = row.values.size() > 1 ? format("%.2f..%.2f", *low, *high) : "";
   std::printf("%-58s %7s  %-13s", row.what.c_str(),
-              format("%.2f%s", value, row.unit.c_str()).c_str(), range.c_str());
-  if (row.bar) {
-    const char* sign = row.bar->side == Bar::Side::at_least ? ">=" : "<=";
-    std::printf(" %s %-5g %s", sign, row.bar->limit, verdict(*row.bar, value));
-  }
+              format("%.2f%s", median(row.values), row.unit.c_str()).c_str(),
+              range(row.values).c_str());
+  if (row.bar) print_bar(*row.bar, row.values);
   std::printf("\n    %s\n", row.detail.c_str());
   std::fflush(stdout);  // Before the next fork, or a child might print it again.
 }
 
+void Report::add(Comparison comparison) {
+  progress("");
+  if (!json_) {
+    std::printf("%s, %s (%s is better)%s%s\n", comparison.what.c_str(), comparison.unit.c_str(),
+                comparison.better == Bar::Side::at_least ? "more" : "less",
+                comparison.detail.empty() ? "" : "; ", comparison.detail.c_str());
+    for (const Contestant& each : comparison.contestants) {
+      if (each.values.empty()) {
+        std::printf("    %-22s  left out: %s\n", each.name.c_str(), each.note.c_str());
+        continue;
+      }
+      const std::string ratio =
+          each.role == Role::ours
+              ? ""
+              : "ours is " + figure(median(ratios_to(comparison, each.name))) + " of it";
+      std::printf("    %-22s %9s  %-17s %-21s %s\n", each.name.c_str(),
+                  figure(median(each.values)).c_str(), range(each.values).c_str(), ratio.c_str(),
+                  figures_of(each).c_str());
+    }
+    for (const Claim& claim : comparison.claims) {
+      print_claim(claim.of.empty() ? "Holdfast" : "Holdfast, of " + claim.of, claim.bar,
+                  ratios_to(comparison, claim.of));
+    }
+    std::fflush(stdout);
+  }
+  comparisons_.push_back(std::move(comparison));
+}
+
+void Report::add(Curve curve) {
+  progress("");
+  if (!json_) {
+    std::printf("%s, %s%s%s\n", curve.what.c_str(), curve.unit.c_str(),
+                curve.detail.empty() ? "" : "; ", curve.detail.c_str());
+    for (const Curve::Series& each : curve.series) {
+      std::printf("    %-22s", each.name.c_str());
+      for (const Curve::Point& point : each.points) {
+        std::printf(" %6g: %-8s", point.x, figure(median(point.values)).c_str());
+      }
+      std::printf("\n");
+      if (each.role != Role::ours) continue;
+      for (const double most : curve.growth_at_most) {
+        print_claim(each.name + ": last of first", Bar{Bar::Side::at_most, most}, growth(each));
+      }
+    }
+    std::fflush(stdout);
+  }
+  curves_.push_back(std::move(curve));
+}
+
 void Report::note_disturbance(const std::string& workload, Disturbance::Shares shares) {
   constexpr double kTolerable = 0.05;
-  disturbances_ +=
-      format("%s\"%s\":{\"others_cores\":%.3f,\"stolen_cores\":%.3f}",
-             disturbances_.empty() ? "" : ",", workload.c_str(), shares.others, shares.stolen);
+  disturbances_.emplace_back(workload, shares);
   if (json_ || shares.others + shares.stolen < kTolerable) return;
   std::printf(
       "    DISTURBED: others used %.2f cores meanwhile and the host took %.2f away; measure "
@@ -90,10 +165,22 @@ void Report::note_disturbance(const std::string& workload, Disturbance::Shares s
 }
 
 void Report::close() const {
-  if (!json_) return;
-  std::string text = "{\"title\":\"" + title_ + "\",\"rows\":[";
-  for (std::size_t i = 0; i < rows_.size(); ++i) text += (i > 0 ? "," : "") + json_of(rows_[i]);
-  std::printf("%s],\"disturbance\":{%s}}\n", text.c_str(), disturbances_.c_str());
+  Json all{{"title", title_},         {"rows", Json::array()}, {"comparisons", Json::array()},
+           {"curves", Json::array()}, {"notes", notes_},       {"disturbance", Json::object()}};
+  for (const Row& row : rows_) all["rows"].push_back(to_json(row));
+  for (const Comparison& each : comparisons_) all["comparisons"].push_back(to_json(each));
+  for (const Curve& each : curves_) all["curves"].push_back(to_json(each));
+  for (const auto& [workload, shares] : disturbances_) {
+    all["disturbance"][workload] = {{"others_cores", shares.others},
+                                    {"stolen_cores", shares.stolen}};
+  }
+  if (json_) std::printf("%s\n", all.dump().c_str());
+  const char* path = std::getenv("HOLDFAST_BENCH_JSON");
+  if (path == nullptr || *path == '\0') return;
+  std::ofstream file(path);
+  if (!(file << all.dump(1) << '\n' << std::flush)) {
+    throw std::runtime_error(std::string("cannot write ") + path);
+  }
 }
 
 }  // namespace holdfast::bench

@@ -1,4 +1,5 @@
-// Report: what was measured, as a table that grows line by line, or as one JSON object.
+// Report: what was measured, as a table that grows line by line, or as one JSON object. With
+// HOLDFAST_BENCH_JSON=FILE in the environment, the same and every repetition also goes to that file.
 #pragma once
 
 #include <optional>
@@ -6,19 +7,11 @@
 #include <utility>
 #include <vector>
 
+#include "bar.h"
+#include "comparison.h"
 #include "disturbance.h"
 
 namespace holdfast::bench {
-
-struct Bar {
-  enum class Side { at_least, at_most };
-  Side side;
-  double limit;
-
-  bool passed(double value) const {
-    return side == Side::at_least ? value >= limit : value <= limit;
-  }
-};
 
 struct Row {
   std::string name;  // in JSON
@@ -40,6 +33,10 @@ class Report {
   // What is going on, on one line that is overwritten; nothing unless stderr is a terminal.
   void progress(const std::string& text) const;
   void add(Row row);
+  void add(Comparison comparison);
+  void add(Curve curve);
+  // Something that is not as the reader expects: a peer that is left out.
+  void note(const std::string& text);
   // Says so if others kept the machine busy during a workload.
   void note_disturbance(const std::string& workload, Disturbance::Shares shares);
   void close() const;
@@ -50,7 +47,10 @@ class Report {
   bool json_;
   std::string title_;
   std::vector<Row> rows_;
-  std::string disturbances_;  // in JSON
+  std::vector<Comparison> comparisons_;
+  std::vector<Curve> curves_;
+  std::vector<std::string> notes_;
+  std::vector<std::pair<std::string, Disturbance::Shares>> disturbances_;
 };
 
 // printf into a string.

@@ -9,10 +9,11 @@
 //                                              thread and its three moments
 //   flight COUNT SECONDS                       RATE of pairs, COUNT names at the same time on one
 //                                              connection
-//   threads COUNT SECONDS                      the same by blocking threads
+//   threads COUNT SECONDS                      the same by blocking threads, or what the language has
+//   mix NAME SECONDS PERCENT HOLD_US           RATE: a reader, so many of a hundred times a writer
 //
-// It says "ready" when it is connected, and "failed: WHY" when it cannot go on. Not every worker
-// knows every line.
+// It says "ready" when it is connected, and "failed: WHY" when it cannot go on. A line that it does
+// not know it answers with "what?".
 //
 // Thread safety: none.
 #pragma once

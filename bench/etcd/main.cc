@@ -75,6 +75,9 @@ System system() {
   system.event_what = "events that members sent to watchers";
   system.pair_of_raw = 1.05;
   system.hand_off_of_peer = 0.6;
+  system.name = "etcd";
+  system.gap_claims = {{"go-mutex", {Bar::Side::at_most, 0.6}}};
+  system.owner_claims = {{"", {Bar::Side::at_least, 700}}};
   return system;
 }
 

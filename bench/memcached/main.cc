@@ -7,14 +7,19 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <memory>
 #include <string_view>
+#include <thread>
 
 #include "disturbance.h"
+#include "league.h"
+#include "our_worker.h"
 #include "process.h"
 #include "race.h"
 #include "raw.h"
 #include "report.h"
 #include "server.h"
+#include "simple_worker.h"
 
 namespace holdfast::bench {
 
@@ -84,6 +89,46 @@ void measure_on(const Plan& plan, int server_cpu, int client_cpu, Report& report
   report.note_disturbance(same ? "same_cpu" : "another_cpu", disturbance.so_far());
 }
 
+// ---- Beside others ------------------------------------------------------------------------------
+
+// What a program does by hand: it looks every millisecond whether the lock is free.
+class PollingLock final : public SimpleLock {
+ public:
+  PollingLock(int port, std::string name) : raw_(port), name_(std::move(name)) {}
+  void acquire() override {
+    while (!raw_.take(name_)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  void release() override { raw_.give(name_); }
+
+ private:
+  Raw raw_;
+  std::string name_;
+};
+
+int be_raw_worker(const std::string& url) {
+  const int port = std::stoi(url.substr(url.rfind(':') + 1));
+  return be_simple_worker(
+      [port](const std::string& name) { return std::make_unique<PollingLock>(port, name); });
+}
+
+void measure_peers(const Plan& plan, int server_cpu, int client_cpu, Report& report) {
+  const Server server(server_cpu);
+  pin_to_cpu(client_cpu);
+  constexpr const char* kRaw = "raw add and delete";
+  League league({.repetitions = plan.repetitions, .span = plan.span, .warm_up = plan.span / 2},
+                {.url = server.url()},
+                {{.name = "Holdfast", .role = Role::ours, .command = {"/proc/self/exe", "worker"}},
+                 {.name = kRaw, .role = Role::raw, .command = {"/proc/self/exe", "raw-worker"}}},
+                report);
+  league.pairs("peer_pairs_1", "1 worker", "threads", 1, {});
+  league.pairs("peer_pairs_16", "16 workers", "threads", 16, {});
+  league.contest({.name = "peer_hold",
+                  .what = "8 processes, hold 1 ms, pause 2 ms",
+                  .hold_us = 1000,
+                  .pause_us = 2000});
+  league.contest({.name = "peer_hot", .what = "8 processes, no hold, no pause"});
+}
+
 [[noreturn]] void refuse() {
   std::fputs(kUsage, stderr);
   std::exit(64);
@@ -130,6 +175,7 @@ void run(const Plan& plan) {
                      plan.repetitions == 1 ? "" : "s"));
   measure_on(plan, cpus.front(), cpus.front(), report);
   if (cpus.size() > 1) measure_on(plan, cpus.front(), cpus.back(), report);
+  measure_peers(plan, cpus.front(), cpus.back(), report);
   report.close();
 }
 
@@ -138,6 +184,12 @@ void run(const Plan& plan) {
 }  // namespace holdfast::bench
 
 int main(int argc, char** argv) {
+  if (argc == 3 && std::string_view(argv[1]) == "worker") {
+    return holdfast::bench::be_our_worker(argv[2]);
+  }
+  if (argc == 3 && std::string_view(argv[1]) == "raw-worker") {
+    return holdfast::bench::be_raw_worker(argv[2]);
+  }
   const holdfast::bench::Plan plan = holdfast::bench::parse(argc, argv);
   try {
     holdfast::bench::run(plan);

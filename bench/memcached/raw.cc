@@ -39,11 +39,23 @@ std::string_view Raw::call(std::string_view command) {
   return {line_, size};
 }
 
-void Raw::pair(const std::string& name) {
+bool Raw::take(const std::string& name) {
   // 32 bytes, as a careful client's random id would have.
-  const std::string add = "add " + name + " 0 30 32\r\n00112233445566778899aabbccddeeff\r\n";
-  if (call(add) != "STORED\r\n") throw std::runtime_error("it was not added");
+  const std::string_view answer =
+      call("add " + name + " 0 30 32\r\n00112233445566778899aabbccddeeff\r\n");
+  if (answer != "STORED\r\n" && answer != "NOT_STORED\r\n") {
+    throw std::runtime_error("it was not added");
+  }
+  return answer == "STORED\r\n";
+}
+
+void Raw::give(const std::string& name) {
   if (call("delete " + name + "\r\n") != "DELETED\r\n") throw std::runtime_error("not deleted");
+}
+
+void Raw::pair(const std::string& name) {
+  if (!take(name)) throw std::runtime_error("it was there already");
+  give(name);
 }
 
 }  // namespace holdfast::bench

@@ -19,6 +19,9 @@ class Raw {
 
   // Sends `command` and returns the line that comes.
   std::string_view call(std::string_view command);
+  // False: somebody has it.
+  bool take(const std::string& name);
+  void give(const std::string& name);
   // One acquire and one release of `name`, each a round trip.
   void pair(const std::string& name);
 

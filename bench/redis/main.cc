@@ -8,7 +8,9 @@
 #include <string_view>
 
 #include "disturbance.h"
+#include "our_worker.h"
 #include "process.h"
+#include "raw_worker.h"
 #include "workloads.h"
 
 namespace holdfast::bench {
@@ -16,7 +18,8 @@ namespace holdfast::bench {
 namespace {
 
 constexpr const char* kUsage = R"(usage: bench_redis [OPTIONS]
-  --only NAME        one workload: pairs, in-flight, hand-off, crowd, renewal, reference
+  --only NAME        one workload: pairs, in-flight, hand-off, crowd, growth, renewal, reference,
+                     peers
   --repetitions N    1 to 100 (default 5)
   --seconds S        of one side in one repetition (default 1); a contest takes three times that
   --leases N         held at the same time (default 100000)
@@ -32,7 +35,8 @@ struct Workload {
 };
 constexpr Workload kWorkloads[] = {
     {"pairs", &measure_pairs}, {"in-flight", &measure_in_flight}, {"hand-off", &measure_hand_off},
-    {"crowd", &measure_crowd}, {"renewal", &measure_renewal},     {"reference", &measure_reference},
+    {"crowd", &measure_crowd}, {"growth", &measure_growth},       {"renewal", &measure_renewal},
+    {"peers", &measure_peers}, {"reference", &measure_reference},
 };
 
 [[noreturn]] void refuse() {
@@ -121,6 +125,12 @@ void run(Plan plan) {
 }  // namespace holdfast::bench
 
 int main(int argc, char** argv) {
+  if (argc == 3 && std::string_view(argv[1]) == "worker") {
+    return holdfast::bench::be_our_worker(argv[2]);
+  }
+  if (argc == 3 && std::string_view(argv[1]) == "raw-worker") {
+    return holdfast::bench::be_raw_worker(argv[2]);
+  }
   const holdfast::bench::Plan plan = holdfast::bench::parse(argc, argv);
   try {
     holdfast::bench::run(plan);

@@ -15,7 +15,7 @@ struct Plan {
   int repetitions = 5;
   Seconds span{1};              // of one side in one repetition
   Seconds contest_span{3};      // of one contest for one name
-  int waiters = 1000;           // in the crowd
+  int waiters = 1000;           // in the crowd, and at the end of the growth
   Seconds idle_span{5};         // how long the crowd is watched while nothing happens
   int leases = 100000;          // held at the same time
   Seconds lease_ttl{30};        // their ttl, and

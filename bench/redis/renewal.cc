@@ -41,10 +41,10 @@ void give_all(Client& client, std::vector<Lease>& leases) {
   });
 }
 
-Cost measure(const Plan& plan, const Server& server) {
+Cost measure(const Plan& plan, const Server& server, int count) {
   Client client = Client::open(plan.url).value();
   const double before_mb = resident_mb();
-  std::vector<Lease> leases(static_cast<std::size_t>(plan.leases));
+  std::vector<Lease> leases(static_cast<std::size_t>(count));
   take_all(client, leases, std::chrono::duration_cast<Duration>(plan.lease_ttl));
   Cost cost{.megabytes = resident_mb() - before_mb};
   const double client_before = cpu_seconds(getpid());
@@ -63,21 +63,44 @@ Cost measure(const Plan& plan, const Server& server) {
 }  // namespace
 
 void measure_renewal(const Plan& plan, const Server& server, Report& report) {
-  report.progress(format("%d leases, for %.0f s", plan.leases, plan.lease_span.count()));
-  server.flush();
-  const Cost cost = in_process(plan.client_cpu, [&] { return measure(plan, server); });
-  report.add({.name = "renewal",
-              .what = format("CPU for renewal of %d leases (of one core)", plan.leases),
-              .values = {cost.client_percent},
-              .unit = "%",
-              .bar = Bar{Bar::Side::at_most, 15},
-              .detail = format("ttl %.3g s, over %.3g s: %.0f MB, %d lost; the server used %.1f %%",
-                               plan.lease_ttl.count(), plan.lease_span.count(), cost.megabytes,
-                               cost.lost, cost.server_percent),
-              .figures = {{"leases", plan.leases},
-                          {"megabytes", cost.megabytes},
-                          {"lost", cost.lost},
-                          {"server_percent", cost.server_percent}}});
+  Curve::Series cpu{.name = "Holdfast", .points = {}};
+  Curve::Series memory = cpu;
+  // A tenth and a hundredth first: does the cost of one grow with their number?
+  for (const int count : {plan.leases / 100, plan.leases / 10, plan.leases}) {
+    if (count == 0) continue;
+    report.progress(format("%d leases, for %.0f s", count, plan.lease_span.count()));
+    server.flush();
+    const Cost cost = in_process(plan.client_cpu, [&] { return measure(plan, server, count); });
+    cpu.points.push_back({.x = static_cast<double>(count), .values = {cost.client_percent}});
+    memory.points.push_back({.x = static_cast<double>(count), .values = {cost.megabytes}});
+    if (count < plan.leases) continue;
+    report.add(
+        {.name = "renewal",
+         .what = format("CPU for renewal of %d leases (of one core)", count),
+         .values = {cost.client_percent},
+         .unit = "%",
+         .bar = Bar{Bar::Side::at_most, 15},
+         .detail = format("ttl %.3g s, over %.3g s: %.0f MB, %d lost; the server used %.1f %%",
+                          plan.lease_ttl.count(), plan.lease_span.count(), cost.megabytes,
+                          cost.lost, cost.server_percent),
+         .figures = {{"leases", count},
+                     {"megabytes", cost.megabytes},
+                     {"lost", cost.lost},
+                     {"server_percent", cost.server_percent}}});
+  }
+  const std::string detail = format("ttl %.3g s", plan.lease_ttl.count());
+  report.add(Curve{.name = "held_cpu",
+                   .what = "CPU for renewal, of one core",
+                   .x_what = "held leases",
+                   .unit = "%",
+                   .series = {cpu},
+                   .detail = detail});
+  report.add(Curve{.name = "held_memory",
+                   .what = "memory of the client for held leases",
+                   .x_what = "held leases",
+                   .unit = "MB",
+                   .series = {memory},
+                   .detail = detail});
 }
 
 }  // namespace holdfast::bench

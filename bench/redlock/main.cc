@@ -1,4 +1,4 @@
-// bench_redlock: a lock on five nodes beside one on a single node, and beside node-redlock, in one
+// bench_redlock: a lock on five nodes beside one on a single node, and beside other libraries, in one
 // run, on servers of its own. Each ratio is of two numbers taken side by side in one repetition; the
 // row's own is the median. Ends with status 0 whatever the bars say.
 #include <holdfast/holdfast.h>
@@ -11,8 +11,9 @@
 #include <memory>
 #include <string_view>
 
+#include "league.h"
+#include "our_worker.h"
 #include "process.h"
-#include "race.h"
 #include "raw.h"
 #include "report.h"
 #include "server.h"
@@ -25,7 +26,6 @@ namespace {
 constexpr const char* kUsage = R"(usage: bench_redlock [OPTIONS]
   --repetitions N    1 to 100 (default 5)
   --seconds S        of one side in one repetition (default 1)
-  --peer FILE        node_redlock.mjs, beside which it is measured; left out without
   --quick            a smoke run; its figures mean little
   --json             one JSON object instead of the table
 )";
@@ -37,7 +37,6 @@ struct Plan {
   bool json = false;
   int repetitions = 5;
   Seconds span{1};
-  std::string peer;
 };
 
 std::string url_of(const std::vector<int>& ports) {
@@ -77,8 +76,23 @@ std::vector<double> acquire_us(std::vector<Client>& clients, Seconds span) {
   return medians;
 }
 
+double pair_us(Client& client, Seconds span) {
+  Mutex mutex = client.mutex("latency");
+  std::vector<double> times;
+  const BootTime end = BootClock::now() + std::chrono::duration_cast<Duration>(span / 2);
+  BootTime before = BootClock::now();
+  while (before < end) {
+    mutex.acquire().value().release().value();
+    const BootTime after = BootClock::now();
+    times.push_back(microseconds(after - before));
+    before = after;
+  }
+  return median(times);
+}
+
 struct Latencies {
   std::array<double, kMostRepetitions> one, five, stopped, slow, ping;
+  std::array<double, kMostRepetitions> pair;  // acquire and release, on five
 };
 
 class Nodes {
@@ -127,6 +141,7 @@ Latencies measure_latencies(const Plan& plan, int one_port, const Nodes& well, c
     all.five.at(at) = medians[1];
     all.stopped.at(at) = medians[2];
     all.slow.at(at) = medians[3];
+    all.pair.at(at) = pair_us(clients[1], plan.span);
     all.ping.at(at) = raw.ping_us(2000);
   }
   kill(halted.pid(0), SIGCONT);
@@ -171,6 +186,13 @@ void report_latencies(const Plan& plan, const Placement& place, Report& report) 
        .figures = {{"one_us", middle(plan, all.one)},
                    {"five_us", middle(plan, all.five)},
                    {"ping_us", middle(plan, all.ping)}}});
+  report.add({.name = "pair_in_pings" + suffix,
+              .what = "acquire + release on 5 nodes; of a PING to one" + where,
+              .values = ratios(plan, all.pair, all.ping),
+              .bar = Bar{Bar::Side::at_most, 4},
+              .detail = format("pair %.0f us, PING %.0f us", middle(plan, all.pair),
+                               middle(plan, all.ping)),
+              .figures = {{"pair_us", middle(plan, all.pair)}}});
   report.add({.name = "acquire_2_of_5_stopped" + suffix,
               .what = "2 of 5 stopped; of 5 well" + where,
               .values = ratios(plan, all.stopped, all.five),
@@ -185,47 +207,24 @@ void report_latencies(const Plan& plan, const Placement& place, Report& report) 
               .figures = {{"slow_us", middle(plan, all.slow)}}});
 }
 
-// ---- Beside node-redlock -----------------------------------------------------------------------
+// ---- Beside other libraries --------------------------------------------------------------------
 
-double our_rate(const Plan& plan, const std::string& url, int workers) {
-  Client client = Client::open(url).value();
-  std::vector<Mutex> mutexes;
-  std::vector<Pair> pairs;
-  for (int i = 0; i < workers; ++i) mutexes.push_back(client.mutex("pair-" + std::to_string(i)));
-  for (Mutex& mutex : mutexes) {
-    pairs.emplace_back([&mutex] { mutex.acquire().value().release().value(); });
-  }
-  return Race(pairs).rate(Seconds(0.3), plan.span);
-}
-
-double peer_rate(const Plan& plan, const Nodes& nodes, int workers) {
-  std::string command = format("node '%s' %d %.3f", plan.peer.c_str(), workers, plan.span.count());
-  for (const int port : nodes.ports()) command += " " + std::to_string(port);
-  FILE* output = popen(command.c_str(), "r");
-  double rate = 0;
-  const bool read = output && std::fscanf(output, "%lf", &rate) == 1;
-  if (!output || pclose(output) != 0 || !read)
-    throw std::runtime_error("the peer failed: " + command);
-  return rate;
-}
-
-void report_peer(const Plan& plan, int workers, Report& report) {
+void report_peers(const Plan& plan, Report& report) {
   const Nodes nodes(kAnyCpu);
-  const std::string url = url_of(nodes.ports());
-  std::vector<double> ours, theirs, values;
-  for (int i = 0; i < plan.repetitions; ++i) {
-    report.progress(format("node-redlock, %d workers: repetition %d", workers, i + 1));
-    theirs.push_back(peer_rate(plan, nodes, workers));
-    ours.push_back(in_process(kAnyCpu, [&] { return our_rate(plan, url, workers); }));
-    values.push_back(ours.back() / theirs.back());
-  }
-  report.add(
-      {.name = format("pairs_%d_of_node_redlock", workers),
-       .what = format("%d worker%s on 5 nodes; of node-redlock", workers, workers == 1 ? "" : "s"),
-       .values = values,
-       .bar = Bar{Bar::Side::at_least, 3},
-       .detail = format("node-redlock %.0f, Holdfast %.0f pairs/s", median(theirs), median(ours)),
-       .figures = {{"theirs_per_s", median(theirs)}, {"ours_per_s", median(ours)}}});
+  std::vector<Entrant> entrants{
+      {.name = "Holdfast", .role = Role::ours, .command = {"/proc/self/exe", "worker"}}};
+  for (Entrant& peer : installed_peers("redlock")) entrants.push_back(std::move(peer));
+  // Nothing is flushed: an empty node would have lost its data, and keep silent for a while.
+  League league(
+      {.repetitions = std::min(plan.repetitions, 3), .span = plan.span, .warm_up = plan.span},
+      {.url = url_of(nodes.ports())}, std::move(entrants), report);
+  const std::vector<Claim> claims{{kBestPeer, {Bar::Side::at_least, 3}}};
+  league.pairs("peer_pairs_1", "5 nodes, 1 worker", "threads", 1, claims);
+  league.pairs("peer_pairs_16", "5 nodes, 16 workers", "threads", 16, claims);
+  league.contest({.name = "peer_hold",
+                  .what = "5 nodes, 8 processes, hold 1 ms, pause 2 ms",
+                  .hold_us = 1000,
+                  .pause_us = 2000});
 }
 
 // ---- The program -------------------------------------------------------------------------------
@@ -255,9 +254,6 @@ Plan parse(int argc, char** argv) {
     } else if (option == "--quick") {
       plan.repetitions = 1;
       plan.span = Seconds(0.2);
-    } else if (option == "--peer" && value) {
-      plan.peer = value;
-      ++i;
     } else if (option == "--repetitions") {
       plan.repetitions = static_cast<int>(number(value, 1, kMostRepetitions));
       ++i;
@@ -283,10 +279,7 @@ void run(const Plan& plan) {
     report_latencies(plan, {cpus.front(), cpus.back(), "_pinned", ", all nodes on one other CPU"},
                      report);
   }
-  if (!plan.peer.empty()) {
-    report_peer(plan, 1, report);
-    report_peer(plan, 16, report);
-  }
+  report_peers(plan, report);
   report.close();
 }
 
@@ -295,6 +288,9 @@ void run(const Plan& plan) {
 }  // namespace holdfast::bench
 
 int main(int argc, char** argv) {
+  if (argc == 3 && std::string_view(argv[1]) == "worker") {
+    return holdfast::bench::be_our_worker(argv[2]);
+  }
   const holdfast::bench::Plan plan = holdfast::bench::parse(argc, argv);
   try {
     holdfast::bench::run(plan);

@@ -56,6 +56,7 @@ Outcome play(Crowd& crowd, const Servers& servers, const Contest& contest, Secon
     }
   }
   const HandOffs all = hand_offs(std::move(passes), from, to);
+  if (all.count == 0) throw std::runtime_error("the contest saw no hand-off");
   const double seconds = static_cast<double>(to - from) / 1e9;
   return {.hand_offs = all, .events_each = events / (all.per_s * seconds)};
 }
@@ -124,20 +125,36 @@ void measure_hand_off(const Setting& setting) {
 void measure_crowd(const Setting& setting) {
   const auto& [plan, system, servers, report, where, suffix] = setting;
   Crowd crowd = start(system.our_command, servers);
-  const Contest few{.name = "few", .hold_us = 1000};
-  const Contest many{.name = "many", .threads = plan.waiters / kProcesses, .hold_us = 1000};
+  Curve::Series series{.name = "Holdfast", .points = {}};
+  for (const int waiters : {kProcesses, 64, 512}) {
+    if (waiters < plan.waiters) series.points.push_back({static_cast<double>(waiters), {}});
+  }
+  series.points.push_back({static_cast<double>(plan.waiters), {}});
   Side small, large;
   for (int i = 0; i < plan.repetitions; ++i) {
-    report.progress(format("crowd, %s: repetition %d", where.c_str(), i + 1));
-    small.add(play(crowd, servers, few, plan.span / 4, plan.span));
-    // Everybody has come to wait by then.
-    large.add(play(crowd, servers, many, plan.warm_up / 2, plan.span));
+    for (Curve::Point& point : series.points) {
+      const int waiters = static_cast<int>(point.x);
+      report.progress(format("%d waiters, %s: repetition %d", waiters, where.c_str(), i + 1));
+      const Contest contest{
+          .name = format("crowd-%d", waiters), .threads = waiters / kProcesses, .hold_us = 1000};
+      // Everybody has come to wait by then.
+      const Seconds warm_up = waiters > kProcesses ? plan.warm_up / 2 : plan.span / 4;
+      const Outcome outcome = play(crowd, servers, contest, warm_up, plan.span);
+      point.values.push_back(outcome.hand_offs.p50_us);
+      if (waiters == kProcesses) small.add(outcome);
+      if (waiters == plan.waiters) large.add(outcome);
+    }
   }
+  report.add(Curve{.name = "growth_waiters" + suffix,
+                   .what = "gap p50, hold 1 ms, " + where,
+                   .x_what = "waiters in 8 processes",
+                   .unit = "us",
+                   .series = {series},
+                   .growth_at_most = {1.3}});
   report.add({.name = "crowd" + suffix,
               .what = format("hand-off p50, %d waiters; of %d, %s", plan.waiters, kProcesses,
                              where.c_str()),
               .values = ratios(large, small),
-              .bar = Bar{Bar::Side::at_most, 1.3},
               .detail = format("%d: %s; %d: %s", plan.waiters, large.text().c_str(), kProcesses,
                                small.text().c_str()),
               .figures = {{"large_p50_us", median(large.p50_us)},
@@ -160,11 +177,18 @@ void measure_workloads(const Setting& setting) {
   constexpr Workload kWorkloads[] = {{"pairs", &measure_pairs},
                                      {"hand-off", &measure_hand_off},
                                      {"crowd", &measure_crowd},
-                                     {"in-flight", &measure_in_flight}};
+                                     {"in-flight", &measure_in_flight},
+                                     {"peers", &measure_peers}};
   for (const Workload& workload : kWorkloads) {
     if (!setting.plan.only.empty() && setting.plan.only != workload.name) continue;
     const Disturbance disturbance(setting.servers.processes());
-    workload.measure(setting);
+    try {
+      workload.measure(setting);
+    } catch (const std::exception& error) {
+      // The others may do better.
+      setting.report.note(std::string(workload.name) + " failed, " + setting.where + ": " +
+                          error.what());
+    }
     setting.report.note_disturbance(std::string(workload.name) + setting.suffix,
                                     disturbance.so_far());
   }

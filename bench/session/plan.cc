@@ -9,7 +9,7 @@ namespace holdfast::bench {
 namespace {
 
 constexpr const char* kOptions = R"([OPTIONS]
-  --only NAME        one workload: pairs, hand-off, crowd, in-flight
+  --only NAME        one workload: pairs, hand-off, crowd, in-flight, peers
   --nodes N          on 1 server or on 3 only (default: first 1, then 3)
   --repetitions N    1 to 100 (default 5)
   --seconds S        of one side in one repetition (default 2)
@@ -43,7 +43,7 @@ class Parser {
     if (option == "--only") {
       plan_.only = next();
       bool known = false;
-      for (const char* name : {"pairs", "hand-off", "crowd", "in-flight"}) {
+      for (const char* name : {"pairs", "hand-off", "crowd", "in-flight", "peers"}) {
         known = known || plan_.only == name;
       }
       if (!known) print(stderr, 64);

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "comparison.h"
+
 namespace holdfast::bench {
 
 // One server, or several that are one.
@@ -36,6 +38,12 @@ struct System {
   std::optional<double> pair_of_peer;
   std::optional<double> pair_of_raw;
   double hand_off_of_peer;
+
+  std::string name;  // in the list of installed peers: "zookeeper"
+  // For the workload "peers": pairs a second, gap and changes of owner, of the peer named.
+  std::vector<Claim> pair_claims;
+  std::vector<Claim> gap_claims;
+  std::vector<Claim> owner_claims;
 };
 
 }  // namespace holdfast::bench

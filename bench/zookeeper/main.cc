@@ -106,6 +106,10 @@ System system() {
   system.event_what = "watches that fired";
   system.pair_of_peer = 0.7;
   system.hand_off_of_peer = 0.7;
+  system.name = "zookeeper";
+  // At most 0.7 of its time.
+  system.pair_claims = {{"curator", {Bar::Side::at_least, 1 / 0.7}}};
+  system.gap_claims = {{"curator", {Bar::Side::at_most, 0.7}}};
   return system;
 }
 

@@ -114,6 +114,13 @@ struct HolderInfo {
   std::string label;
   std::optional<Duration> held_for;
   std::optional<Duration> expires_in;
+  // What else the engine knows of it, by which it is found there: a lease, a session. For people;
+  // never what gives a right to the lock.
+  struct Detail {
+    std::string name;
+    std::string value;
+  };
+  std::vector<Detail> details;
 };
 
 struct WaiterInfo {

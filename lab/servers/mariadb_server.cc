@@ -28,7 +28,9 @@ const std::filesystem::path& fresh_data() {
                                      "--skip-test-db",
                                      "--innodb-log-file-size=8M"};
       for (const std::string& word : as_whom()) words.push_back(word);
-      ServerProcess install(words, directory.path() / "log");
+      // A server that starts deletes what others have in this folder.
+      ServerProcess install(words, directory.path() / "log",
+                            {"TMPDIR=" + directory.path().string()});
       if (install.wait() != 0) throw std::runtime_error("mariadb-install-db: " + install.log());
     }
     TempDir directory;

@@ -6,12 +6,13 @@ namespace holdfast::internal {
 namespace {
 
 // How many of so many sleeps begin with a look.
-int looks(Eagerness& eagerness, int sleeps, bool comes) {
+int looks(Eagerness& eagerness, int sleeps, bool comes,
+          Duration after = std::chrono::microseconds(40)) {
   int looks = 0;
   for (int i = 0; i < sleeps; ++i) {
     if (!eagerness.worth_a_look()) continue;
     ++looks;
-    comes ? eagerness.came() : eagerness.came_not();
+    comes ? eagerness.came(after) : eagerness.came_not();
   }
   return looks;
 }
@@ -25,6 +26,12 @@ TEST(Eagerness, AServerFarAwayIsHardlyEverLookedFor) {
   Eagerness eagerness;
   looks(eagerness, 10'000, false);
   EXPECT_LE(looks(eagerness, 10'000, false), 10);
+}
+
+TEST(Eagerness, NobodyLooksWhereOthersWantTheProcessor) {
+  Eagerness eagerness;
+  looks(eagerness, 10'000, true, std::chrono::milliseconds(4));
+  EXPECT_LE(looks(eagerness, 10'000, true, std::chrono::milliseconds(4)), 10);
 }
 
 TEST(Eagerness, OneLateAnswerCostsOneLook) {

@@ -184,7 +184,8 @@ bool RealRuntime::look() {
 bool RealRuntime::look_out(Inside& inside) {
   if (!expecting() || !eagerness_.worth_a_look()) return false;
   bool came = false;
-  for (const BootTime end = now() + kLook; !came && expecting() && now() < end;) {
+  const BootTime begin = now();
+  while (!came && expecting() && now() < begin + kLook) {
     looking_ = true;
     inside.release();
     std::this_thread::yield();  // To the server, or to callers who have something to send.
@@ -195,7 +196,7 @@ bool RealRuntime::look_out(Inside& inside) {
     if (!ready_.empty()) return true;
     came = look() || has_posted_;
   }
-  came ? eagerness_.came() : eagerness_.came_not();
+  came ? eagerness_.came(now() - begin) : eagerness_.came_not();
   return came;
 }
 

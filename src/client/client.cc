@@ -130,6 +130,9 @@ std::vector<Client::BuiltIn> Client::engines() {
   std::vector<BuiltIn> all;
   for (const internal::EngineEntry& entry : internal::built_in_engines()) {
     all.push_back({entry.guarantees, entry.example_url});
+    for (const internal::OtherRecipe& other : entry.others) {
+      all.push_back({other.guarantees, other.example_url});
+    }
   }
   return all;
 }

@@ -43,14 +43,18 @@ const std::vector<EngineEntry>& built_in_engines() {
        &open_zookeeper_engine},
       {{"mysql", "mariadb"},
        "mysql://user@127.0.0.1/db",
-       mysql_guarantees(),
+       mysql_table_guarantees(),
        &open_mysql_engine,
-       &mysql_schema},
+       &mysql_schema,
+       {{"mysql://user@127.0.0.1/db?recipe=named", mysql_named_guarantees()},
+        {"mysql://user@127.0.0.1/db?recipe=row", mysql_row_guarantees()}}},
       {{"postgres", "postgresql"},
        "postgres://user@127.0.0.1:5432/app",
        postgres_table_guarantees(),
        &open_postgres_engine,
-       &postgres_schema},
+       &postgres_schema,
+       {{"postgres://user@127.0.0.1:5432/app?recipe=advisory", postgres_advisory_guarantees()},
+        {"postgres://user@127.0.0.1:5432/app?recipe=row", postgres_row_guarantees()}}},
   };
   return entries;
 }

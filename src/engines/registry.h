@@ -11,6 +11,12 @@
 
 namespace holdfast::internal {
 
+// What else the same scheme opens, when its URL says so.
+struct OtherRecipe {
+  std::string example_url;
+  Guarantees guarantees;
+};
+
 struct EngineEntry {
   std::vector<std::string> schemes;
   std::string example_url;
@@ -18,6 +24,7 @@ struct EngineEntry {
   Result<std::unique_ptr<Engine>> (*open)(const Url&, Runtime&, const ClientOptions&);
   // The statements that make its tables; null if it has none, or makes them in any case.
   Result<std::vector<std::string>> (*schema)(const Url&) = nullptr;
+  std::vector<OtherRecipe> others{};
 };
 
 const std::vector<EngineEntry>& built_in_engines();

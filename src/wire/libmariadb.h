@@ -28,6 +28,7 @@
   X(mysql_num_fields)                 \
   X(mysql_field_count)                \
   X(mysql_affected_rows)              \
+  X(mysql_insert_id)                  \
   X(mysql_get_socket)                 \
   X(mysql_get_server_info)            \
   X(mysql_get_timeout_value_ms)       \

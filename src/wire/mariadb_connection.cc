@@ -8,6 +8,7 @@
 #include <csignal>
 
 #include "wire/libmariadb.h"
+#include "wire/resolve.h"
 
 namespace holdfast::internal {
 
@@ -101,10 +102,27 @@ Task<Result<std::unique_ptr<MariadbConnection>>> MariadbConnection::connect(
     Runtime& runtime, const MariadbSettings& settings, Deadline deadline) {
   const Result<const LibMariadb*> library = LibMariadb::load();
   if (!library) co_return library.failure();
-  std::unique_ptr<MariadbConnection> connection(new MariadbConnection(runtime, **library));
-  const Result<void> opened = co_await connection->open(settings, deadline);
-  if (!opened) co_return opened.failure();
-  co_return connection;
+  const Endpoint& at = settings.endpoint;
+  std::vector<std::string> hosts(1);
+  if (at.unix_path.empty()) {
+    // The library would look the name up itself, and block.
+    Result<std::vector<std::string>> found = co_await resolve(runtime, at.host, deadline);
+    if (!found) {
+      co_return Failure(found.code(), "MySQL at " + at.display() + ": " + found.message());
+    }
+    hosts = std::move(found).value();
+    // But the server's certificate is compared with what the library was given. Then it does; by now
+    // the answer is known to be there.
+    if (settings.tls && settings.tls->verify) hosts.assign(1, at.host);
+  }
+  Result<void> tried = Failure(Code::unreachable, "it has no address");
+  for (const std::string& host : hosts) {
+    std::unique_ptr<MariadbConnection> connection(new MariadbConnection(runtime, **library));
+    tried = co_await connection->open(settings, host, deadline);
+    if (tried) co_return connection;
+    if (tried.code() != Code::unreachable) break;
+  }
+  co_return tried.failure();
 }
 
 Result<void> MariadbConnection::prepare(const MariadbSettings& settings) {
@@ -135,7 +153,8 @@ Result<void> MariadbConnection::prepare(const MariadbSettings& settings) {
   return {};
 }
 
-Task<Result<void>> MariadbConnection::open(const MariadbSettings& settings, Deadline deadline) {
+Task<Result<void>> MariadbConnection::open(const MariadbSettings& settings, const std::string& host,
+                                           Deadline deadline) {
   const Result<void> prepared = prepare(settings);
   if (!prepared) co_return prepared.failure();
   const Endpoint& at = settings.endpoint;
@@ -145,7 +164,7 @@ Task<Result<void>> MariadbConnection::open(const MariadbSettings& settings, Dead
   {
     const NoBrokenPipe quiet(tls_);
     waiting = library_.mysql_real_connect_start(
-        &connected_, raw_, local ? nullptr : at.host.c_str(), settings.user.c_str(),
+        &connected_, raw_, local ? nullptr : host.c_str(), settings.user.c_str(),
         settings.password.c_str(), settings.database.empty() ? nullptr : settings.database.c_str(),
         at.port, local ? at.unix_path.c_str() : nullptr, CLIENT_MULTI_STATEMENTS);
   }
@@ -302,6 +321,7 @@ void MariadbConnection::take_rows() {
   SqlRows& result = outcome_.results.emplace_back();
   if (!rows_) {
     result.affected = library_.mysql_affected_rows(raw_);
+    result.id = library_.mysql_insert_id(raw_);
     return;
   }
   const unsigned int columns = library_.mysql_num_fields(rows_);

@@ -61,7 +61,9 @@ class MariadbConnection final : public SqlConnection {
   MariadbConnection(Runtime& runtime, const LibMariadb& library);
 
   Result<void> prepare(const MariadbSettings& settings);
-  Task<Result<void>> open(const MariadbSettings& settings, Deadline deadline);
+  // At one address of the server.
+  Task<Result<void>> open(const MariadbSettings& settings, const std::string& host,
+                          Deadline deadline);
   void watch_socket();
   // The socket is ready: goes on with what is under way. May end the connection.
   void on_ready();

@@ -1,7 +1,5 @@
 #include "wire/postgres_connection.h"
 
-#include <unistd.h>
-
 #include "wire/resolve.h"
 
 namespace holdfast::internal {
@@ -131,6 +129,7 @@ Task<Result<void>> PostgresConnection::establish(Deadline deadline, std::stop_to
       // The socket can be another one after each step. A connection that is being made is readable
       // at once when it is refused, also while it is waited for as writable.
       moved.reset();
+      close_in_children();
       const bool reading = wanted == PGRES_POLLING_READING;
       SocketWatch step(
           runtime_, library_.PQsocket(session_),
@@ -154,9 +153,16 @@ Task<Result<void>> PostgresConnection::establish(Deadline deadline, std::stop_to
   if (library_.PQsetnonblocking(session_, 1) != 0 || library_.PQenterPipelineMode(session_) != 1) {
     co_return failed();
   }
+  close_in_children();
   watch_ = std::make_unique<SocketWatch>(
       runtime_, library_.PQsocket(session_), [this] { on_readable(); }, [this] { flush(); });
   co_return Result<void>();
+}
+
+void PostgresConnection::close_in_children() {
+  in_child_.reset();
+  const int socket = library_.PQsocket(session_);
+  if (socket >= 0) in_child_.emplace(socket);
 }
 
 void PostgresConnection::close() { end("it was closed"); }
@@ -166,12 +172,13 @@ void PostgresConnection::end(std::string why) {
   why_lost_ = last_words_.empty() ? std::move(why) : last_words_;
   PGconn* session = std::exchange(session_, nullptr);
   if (fork_.forked()) {
-    // PQfinish would say good-bye on the socket that the parent still uses, and the watch would end
-    // the parent's.
+    // The socket was closed when we were forked. PQfinish would close whatever has its number now, and
+    // the watch would end the parent's.
     static_cast<void>(watch_.release());
-    ::close(library_.PQsocket(session));
+    in_child_.reset();
   } else {
     watch_.reset();
+    in_child_.reset();
     library_.PQfinish(session);
   }
   lost_.set();

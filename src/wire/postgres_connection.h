@@ -8,12 +8,14 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "base/fork_watch.h"
 #include "holdfast/result.h"
+#include "wire/child_sockets.h"
 #include "wire/endpoint.h"
 #include "wire/libpq.h"
 #include "wire/socket_watch.h"
@@ -59,6 +61,8 @@ class PostgresConnection final : public SqlConnection {
   // 150003 for 15.3.
   int server_version() const { return server_version_; }
   int backend_pid() const { return backend_pid_; }
+  // Of the socket; -1 if there is none any more.
+  int descriptor() const { return session_ ? library_.PQsocket(session_) : -1; }
   // Why it is gone.
   const std::string& why_lost() const { return why_lost_; }
 
@@ -77,6 +81,7 @@ class PostgresConnection final : public SqlConnection {
   PostgresConnection(Runtime& runtime, const LibPq& library, PGconn* session);
 
   Task<Result<void>> establish(Deadline deadline, std::stop_token stop);
+  void close_in_children();
   bool send(const std::vector<SqlStatement>& statements, Exchange& exchange);
   bool send_one(const SqlStatement& statement, Exchange& exchange);
   void flush();
@@ -93,6 +98,7 @@ class PostgresConnection final : public SqlConnection {
   Runtime& runtime_;
   const LibPq& library_;
   PGconn* session_;  // null once it is gone
+  std::optional<ClosedInChild> in_child_;
   std::unique_ptr<SocketWatch> watch_;
   ForkWatch fork_;
   Event lost_;

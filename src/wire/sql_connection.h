@@ -28,6 +28,7 @@ struct SqlStatement {
 struct SqlRows {
   std::vector<std::vector<std::optional<std::string>>> rows;
   std::uint64_t affected = 0;  // rows that were inserted, updated or deleted
+  std::uint64_t id = 0;        // MySQL: what the statement gave to LAST_INSERT_ID, if it did
 
   bool empty() const { return rows.empty(); }
   const std::optional<std::string>& at(std::size_t row, std::size_t column) const {

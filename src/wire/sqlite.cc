@@ -76,9 +76,14 @@ Database::Database(const std::filesystem::path& path) {
 }
 
 Database::~Database() {
-  // But whoever opens it next, with nobody else there, must read the whole log.
+  // But whoever opens it next, with nobody else there, must read the whole log. It has to be emptied
+  // for that: how much of it was copied already is forgotten when the last one leaves. If others are
+  // in the way, the log stays as it is: it is not read again while they are there.
   constexpr int kPagesToLeave = 200;
-  if (log_pages_ > kPagesToLeave) checkpoint();
+  if (log_pages_ > kPagesToLeave) {
+    sqlite3_busy_handler(raw_, nullptr, nullptr);
+    sqlite3_wal_checkpoint_v2(raw_, nullptr, SQLITE_CHECKPOINT_TRUNCATE, nullptr, nullptr);
+  }
   sqlite3_finalize(begin_);
   sqlite3_finalize(commit_);
   sqlite3_close_v2(raw_);

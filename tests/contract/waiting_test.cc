@@ -125,7 +125,8 @@ TEST_P(WaitingTest, OneDeadlineGovernsTheWholeWait) {
   Result<Lease> outcome = timed.get();
   // (Where there is no line, it may have been lucky.)
   if (engine().fifo || !outcome) {
-    EXPECT_EQ(outcome_of(outcome), "busy") << why(outcome);
+    // An engine that could not even ask in 200 ms, so much the line asks of it, says that.
+    EXPECT_THAT(outcome_of(outcome), testing::AnyOf("busy", "unreachable")) << why(outcome);
   }
   EXPECT_GT(still_in_line.load(), 0) << "it waited for the whole line";
   if (outcome) {

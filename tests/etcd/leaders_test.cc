@@ -11,7 +11,7 @@ TEST(EtcdLeaders, AHoldAndItsWaitersOutliveTheDeathOfTheLeader) {
   Client holder = open(server.url());
   Client client = open(server.url());
   Lease lease = holder.mutex("x", {.ttl = 5s}).try_acquire().value();
-  constexpr std::size_t kWaiters = 100;
+  constexpr std::size_t kWaiters = 1000;
   std::atomic<std::size_t> served = 0;
   std::atomic<std::uint64_t> last = lease.token().value();
   Mutex mutex = client.mutex("x", {.ttl = 5s});

@@ -1,4 +1,6 @@
 // What happens to the keys and leases of a lock behind its holder's back.
+#include <sstream>
+
 #include "etcd_testing.h"
 
 namespace holdfast::etcd_tests {
@@ -12,6 +14,15 @@ TEST(EtcdKeys, AHoldIsAKeyOfItsOwnUnderTheName) {
   EXPECT_THAT(keys, testing::StartsWith("/locks/job/"));
   EXPECT_THAT(server.ctl({"get", "--prefix", "/locks/job/", "--write-out=fields"}),
               HasSubstr("\"CreateRevision\" : " + lease.token().str()));
+  // By which others find it there.
+  const LockInfo info = client.inspect("job").value();
+  ASSERT_EQ(info.holders.size(), 1U);
+  const std::vector<HolderInfo::Detail>& details = info.holders[0].details;
+  ASSERT_EQ(details.size(), 2U);
+  EXPECT_EQ(details[0].name, "lease");
+  EXPECT_THAT(server.ctl({"lease", "list"}), HasSubstr(details[0].value));
+  EXPECT_EQ(details[1].name, "revision");
+  EXPECT_EQ(details[1].value, lease.token().str());
 }
 
 TEST(EtcdKeys, ADeletedKeyIsALostLock) {
@@ -61,6 +72,38 @@ TEST(EtcdKeys, AWaiterWhoseKeyWasDeletedQueuesUpAgainAndNobodyOverlaps) {
   EXPECT_FALSE(contract::is_ready(second));
   EXPECT_EQ(told(got_third->release()), "granted");
   EXPECT_EQ(told(second.get()), "granted");
+}
+
+// Of many claims of one client only the first look; who rests behind them is served all the same.
+TEST(EtcdKeys, AWaiterFarBehindWhoseKeyWasDeletedIsServedInTheEnd) {
+  EtcdServer server;
+  Client holder = open(server.url());
+  Client client = open(server.url());
+  Lease lease = holder.mutex("x", kLong).try_acquire().value();
+  constexpr std::size_t kWaiters = 14;
+  std::atomic<std::size_t> served = 0;
+  std::atomic<int> inside = 0;
+  Mutex mutex = client.mutex("x", kLong);
+  for (std::size_t i = 0; i < kWaiters; ++i) {
+    mutex.async_acquire().then([&](Result<Lease> got) {
+      EXPECT_EQ(told(got), "granted");
+      EXPECT_EQ(++inside, 1);
+      --inside;
+      ++served;
+    });
+  }
+  ASSERT_TRUE(eventually([&] { return waiters(holder, "x") == kWaiters; }));
+  const std::string keys = server.ctl({"get", "x/", "--prefix", "--keys-only", "--sort-by=CREATE"});
+  std::vector<std::string> queue;
+  std::istringstream lines(keys);
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.empty()) queue.push_back(line);
+  }
+  ASSERT_EQ(queue.size(), kWaiters + 1);
+  for (const std::size_t far : {std::size_t{11}, std::size_t{13}}) server.ctl({"del", queue[far]});
+  EXPECT_EQ(told(lease.release()), "granted");
+  EXPECT_TRUE(eventually([&] { return served == kWaiters; })) << served;
+  expect_free_soon(holder, "x");
 }
 
 TEST(EtcdKeys, WaitersOutliveACompaction) {
@@ -114,8 +157,9 @@ TEST(EtcdSpace, AFullDatabaseIsNamedAndHoldersCanStillRelease) {
     server.ctl({"put", "big" + std::to_string(i), big}, status);
   }
   ASSERT_NE(status, 0) << "the quota did not bite";
-  ASSERT_TRUE(eventually(
-      [&] { return server.ctl({"alarm", "list"}).find("NOSPACE") != std::string::npos; }));
+  ASSERT_TRUE(eventually([&] {
+    return server.ctl({"alarm", "list"}).find("NOSPACE") != std::string::npos;
+  }));
   const Result<Lease> refused = client.mutex("y", kLong).try_acquire();
   EXPECT_THAT(told(refused), HasSubstr("misconfigured"));
   EXPECT_THAT(told(refused), HasSubstr("alarm disarm"));

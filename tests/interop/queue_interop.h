@@ -24,6 +24,8 @@ struct QueuePeer {
   char letter;  // in the section's log
   // Passes of one process in the contention test: as many as make some ten seconds.
   int passes;
+  // While all contend each side gets at least one in so many of its passes: shows that they did.
+  int share = 10;
   // Our readers count for it.
   bool sees_readers = true;
   // SIGSTOP stops the library itself, not only what drives it.

@@ -8,6 +8,7 @@
 
 #include "contract.h"
 #include "holdfast/holdfast.h"
+#include "postgres_client.h"
 #include "postgres_server.h"
 #include "proxy.h"
 

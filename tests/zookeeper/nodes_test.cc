@@ -38,6 +38,12 @@ TEST_F(ZooKeeperNodes, ASimpleNameIsItsOwnPath) {
   const zk::Reply node = raw_.read(path_of("nightly job", children.front()));
   EXPECT_EQ(static_cast<std::uint64_t>(node.stat->czxid), lease.token().value());
   EXPECT_THAT(node.data, HasSubstr("ttl_ms=30000"));
+  // By which others find it there. (Not by the node's name: the claim's id is in it.)
+  const std::vector<HolderInfo::Detail> details =
+      client.inspect("nightly job").value().holders.at(0).details;
+  ASSERT_EQ(details.size(), 1U);
+  EXPECT_EQ(details[0].name, "session");
+  EXPECT_THAT(shared_server().ask("dump"), HasSubstr(details[0].value));
 }
 
 TEST_F(ZooKeeperNodes, WritersAndReadersAreNamedAsCuratorNamesThem) {
@@ -104,13 +110,116 @@ TEST_F(ZooKeeperNodes, AWaiterWhoseNodeIsDeletedStandsInTheQueueAgain) {
   EXPECT_EQ(told(waiting.get()), "granted");
 }
 
-TEST_F(ZooKeeperNodes, AHolderWhoseNodeIsDeletedIsToldAtItsNextRenewal) {
+// It must not become a holder by the release of the one that was before it: the one behind it does.
+TEST_F(ZooKeeperNodes, AWaiterWhoseNodeWasDeletedIsNotLetInByTheOneBeforeIt) {
+  Client holder = open_one();
+  Client middle = open_one();
+  Client last = open_one();
+  Lease lease = holder.mutex("x", kLong).acquire().value();
+  ASSERT_TRUE(lease.release());
+  lease = holder.mutex("x", kLong).acquire().value();
+  std::vector<Pending> waiting;
+  for (Client* client : {&middle, &last}) {
+    waiting.push_back(in_thread([client] { return client->mutex("x", kLong).acquire(); }));
+    ASSERT_TRUE(queue_reaches(holder, "x", waiting.size()));
+  }
+  std::vector<std::string> queue = claims("x");
+  std::ranges::sort(queue, {},
+                    [](const std::string& name) { return name.substr(name.size() - 10); });
+  ASSERT_EQ(raw_.remove(path_of("x", queue.at(1))), zk::Error::none);
+  ASSERT_TRUE(lease.release());
+  ASSERT_TRUE(arrives(waiting[1]));
+  Result<Lease> behind = waiting[1].get();
+  ASSERT_EQ(told(behind), "granted");
+  ASSERT_TRUE(queue_reaches(holder, "x", 1)) << "it stands in the queue again";
+  EXPECT_FALSE(contract::is_ready(waiting[0])) << "two hold";
+  EXPECT_TRUE(behind->held());
+  ASSERT_TRUE(behind->release());
+  ASSERT_TRUE(arrives(waiting[0]));
+  EXPECT_EQ(told(waiting[0].get()), "granted");
+}
+
+// Of many claims of one client only the first look; who rests behind them is served all the same.
+TEST_F(ZooKeeperNodes, AWaiterFarBehindWhoseNodeWasDeletedIsServedInTheEnd) {
+  Client holder = open_one();
   Client client = open_one();
-  const Lease lease = client.mutex("x", {.ttl = 1s}).acquire().value();
+  Lease lease = holder.mutex("x", kLong).acquire().value();
+  constexpr std::size_t kWaiters = 14;
+  std::atomic<std::size_t> served = 0;
+  std::atomic<int> inside = 0;
+  Mutex mutex = client.mutex("x", kLong);
+  for (std::size_t i = 0; i < kWaiters; ++i) {
+    mutex.async_acquire().then([&](Result<Lease> got) {
+      EXPECT_EQ(told(got), "granted");
+      EXPECT_EQ(++inside, 1);
+      --inside;
+      ++served;
+    });
+  }
+  ASSERT_TRUE(queue_reaches(holder, "x", kWaiters));
+  for (const std::string& child : claims("x")) {
+    const bool far = child.ends_with("11") || child.ends_with("13");
+    if (!far) continue;
+    ASSERT_EQ(raw_.remove(path_of("x", child)), zk::Error::none);
+  }
+  ASSERT_TRUE(lease.release());
+  EXPECT_TRUE(eventually([&] { return served == kWaiters; }, 60s)) << served;
+  expect_free_soon(holder, "x");
+}
+
+TEST_F(ZooKeeperNodes, AHolderWhoseNodeIsDeletedIsToldAtOnce) {
+  Client client = open_one();
+  const Lease lease = client.mutex("x", {.ttl = 30s}).acquire().value();
+  pause_for(500ms);  // A hold that is over in a moment is not watched.
+  const BootTime deleted = BootClock::now();
   ASSERT_EQ(raw_.remove(path_of("x", claims("x").at(0))), zk::Error::none);
   EXPECT_TRUE(eventually([&] { return lease.lost().stop_requested(); }));
+  EXPECT_LT(BootClock::now() - deleted, 7s) << "at its renewal only";
   EXPECT_FALSE(lease.held());
   expect_free_soon(client, "x");
+}
+
+// Even if it is deleted before anybody watches it.
+TEST_F(ZooKeeperNodes, AHolderWhoseNodeIsDeletedInItsFirstMomentIsToldSoon) {
+  Client client = open_one();
+  const Lease lease = client.mutex("x", {.ttl = 30s}).acquire().value();
+  const BootTime deleted = BootClock::now();
+  ASSERT_EQ(raw_.remove(path_of("x", claims("x").at(0))), zk::Error::none);
+  EXPECT_TRUE(eventually([&] { return lease.lost().stop_requested(); }));
+  EXPECT_LT(BootClock::now() - deleted, 7s) << "at its renewal only";
+}
+
+// A client that uses a lock alone does not read its queue any more. Others may come at any time.
+TEST_F(ZooKeeperNodes, WhoIsUsedToBeAloneSeesThatSomebodyCame) {
+  Client client = open_one();
+  Mutex mutex = client.mutex("x", kLong);
+  Token last;
+  const auto use_alone = [&](int times) {
+    for (int i = 0; i < times; ++i) {
+      Lease lease = mutex.acquire().value();
+      EXPECT_GT(lease.token(), last);
+      last = lease.token();
+      ASSERT_TRUE(lease.release());
+    }
+  };
+  use_alone(20);
+  const std::string foreign =
+      raw_.create(chroot_ + "/x/_c_x-lock-", "", zk::CreateMode::ephemeral_sequential);
+  EXPECT_EQ(outcome_of(mutex.try_acquire()), "busy");
+  ASSERT_EQ(raw_.remove(foreign), zk::Error::none);
+  use_alone(20);
+  // The numbers start again, and are soon where they were.
+  raw_.remove_tree(chroot_ + "/x");
+  raw_.create(chroot_ + "/x");
+  std::string held;
+  for (int i = 0; i < 42; ++i) {
+    held = raw_.create(chroot_ + "/x/_c_x-lock-", "", zk::CreateMode::ephemeral_sequential);
+    if (i == 41) break;
+    ASSERT_EQ(raw_.remove(held), zk::Error::none);
+  }
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(outcome_of(mutex.try_acquire()), "busy");
+  ASSERT_EQ(raw_.remove(held), zk::Error::none);
+  use_alone(5);
 }
 
 // What is written into the node of a holder is taken for its release by the one who waits, so the

@@ -133,7 +133,8 @@ void Common::heard_removal(const std::string& key) {
   if (const auto found = releases.find(key); found != releases.end()) found->second->done.set();
 }
 
-Task<void> Common::mark(std::string key, Revision token, std::string note) {
+Task<void> Common::mark(std::string key, Revision token, std::string note,
+                        std::unique_ptr<OwnQueue<InTheWay>::Place>) {
   Txn txn;
   txn.if_created_at(key, token).put_value(Branch::then, key, note);
   const Deadline deadline = Deadline::at(runtime.now() + settings.request_timeout);

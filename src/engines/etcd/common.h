@@ -8,9 +8,11 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "base/own_queue.h"
 #include "engines/etcd/holdings.h"
 #include "engines/etcd/keys.h"
 #include "engines/etcd/places.h"
+#include "engines/etcd/queue.h"
 #include "engines/etcd/settings.h"
 #include "engines/etcd/watcher.h"
 
@@ -73,6 +75,7 @@ struct Common {
   Places places;
   Entrance entrance;
   std::unordered_map<ClaimId, Turn*> waiting;
+  OwnQueue<InTheWay> own_queue;  // of the exclusive ones among them; locks by Keys::base
   std::unordered_multiset<std::string> watched;  // keys that claims of ours wait for
   std::unordered_map<std::string, std::shared_ptr<Release>> releases;  // by key
   TaskGroup background;  // Last: its tasks end before what they use.
@@ -88,7 +91,10 @@ struct Common {
                                     Deadline deadline);
   void heard_removal(const std::string& key);
   // Tells who watches our key that we hold: see InTheWay::last.
-  Task<void> mark(std::string key, Revision token, std::string note);
+  // `place` is given up then, not before: a watch that begins while something is being written may
+  // have to wait for etcd's catch-up, and the next of our claims begins one when it moves up.
+  Task<void> mark(std::string key, Revision token, std::string note,
+                  std::unique_ptr<OwnQueue<InTheWay>::Place> place);
 };
 
 }  // namespace holdfast::internal::etcd

@@ -133,11 +133,15 @@ std::optional<Note> Note::parse(std::string_view value) {
   return note;
 }
 
+std::string lease_text(LeaseId lease) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(lease));
+  return text;
+}
+
 std::string Entry::label() const {
   if (!foreign) return note.label;
-  char lease_text[32];
-  std::snprintf(lease_text, sizeof lease_text, "%016llx", static_cast<unsigned long long>(lease));
-  return "a foreign client" + (lease != 0 ? " (lease " + std::string(lease_text) + ")" : "");
+  return "a foreign client" + (lease != 0 ? " (lease " + lease_text(lease) + ")" : "");
 }
 
 Entry entry_of(const Keys& keys, const KeyValue& pair) {

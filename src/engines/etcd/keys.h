@@ -55,6 +55,9 @@ struct Note {
   static std::optional<Note> parse(std::string_view value);
 };
 
+// As etcdctl writes it.
+std::string lease_text(LeaseId lease);
+
 // One in the queue.
 struct Entry {
   std::string key;

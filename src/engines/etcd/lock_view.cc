@@ -13,6 +13,14 @@ void put_in_order(LockSight& sight) {
   sight.holders = count_holders(sight.entries);
 }
 
+// As etcdctl writes them.
+std::vector<HolderInfo::Detail> details_of(const Entry& entry) {
+  std::vector<HolderInfo::Detail> details;
+  if (entry.lease != 0) details.push_back({"lease", lease_text(entry.lease)});
+  details.push_back({"revision", std::to_string(entry.created)});
+  return details;
+}
+
 // A key that may be anybody's, and need not be a lock's.
 bool looks_like_a_lock(const Entry& entry, const KeyValue& pair) {
   return !entry.foreign || (pair.lease != 0 && pair.value.empty());
@@ -105,7 +113,8 @@ Task<Result<LockInfo>> LockView::describe(const LockSight& sight, Deadline deadl
                                       .token = token,
                                       .label = entry.label(),
                                       .held_for = since(entry),
-                                      .expires_in = left});
+                                      .expires_in = left,
+                                      .details = details_of(entry)});
   }
   co_return info;
 }

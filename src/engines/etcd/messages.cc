@@ -65,6 +65,7 @@ bool read_event(std::string_view bytes, WatchEvent& event) {
   while (in.next()) {
     if (in.field() == 1) event.removed = in.number() == 1;
     if (in.field() == 2 && !read_pair(in.bytes(), event.pair)) return false;
+    if (in.field() == 3 && !read_pair(in.bytes(), event.before.emplace())) return false;
   }
   return in.sound();
 }
@@ -91,9 +92,12 @@ std::string encode_authenticate(std::string_view user, std::string_view password
   return ProtoWriter().bytes(1, user).bytes(2, password).take();
 }
 
-std::string encode_watch(std::string_view key, std::string_view end, std::int64_t id) {
-  const std::string request = ProtoWriter().bytes(1, key).bytes(2, end).number(7, id).take();
-  return ProtoWriter().message(1, request).take();
+std::string encode_watch(std::string_view key, std::string_view end, std::int64_t id, Tell tell) {
+  ProtoWriter request;
+  request.bytes(1, key).bytes(2, end);
+  // A list of filters, of which 0 is "no puts"; and "with the pair before".
+  if (tell == Tell::ends) request.message(5, std::string_view("\0", 1)).number(6, 1);
+  return ProtoWriter().message(1, request.number(7, id).take()).take();
 }
 
 std::string encode_watch_cancel(std::int64_t id) {

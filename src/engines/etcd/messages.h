@@ -44,7 +44,8 @@ std::string encode_lease_grant(std::int64_t ttl_s);
 std::string encode_lease(LeaseId id);  // revoke, keep alive, time to live
 std::string encode_authenticate(std::string_view user, std::string_view password);
 // From the next revision on. The server answers with `id`.
-std::string encode_watch(std::string_view key, std::string_view end, std::int64_t id);
+enum class Tell { everything, ends };  // ends: removals only, with what the key was before
+std::string encode_watch(std::string_view key, std::string_view end, std::int64_t id, Tell tell);
 std::string encode_watch_cancel(std::int64_t id);
 
 // if all the comparisons hold, then these, else those: all at one revision.
@@ -100,6 +101,7 @@ struct LeaseAnswer {
 struct WatchEvent {
   bool removed = false;
   KeyValue pair;
+  std::optional<KeyValue> before;  // what a removed key was, where that was asked for
 };
 
 struct WatchAnswer {

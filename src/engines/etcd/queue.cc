@@ -190,7 +190,13 @@ Standing standing_of(const Keys& keys, const Claim& claim, const TxnAnswer& answ
 }
 
 News news_of(InTheWay& key, const Keys& keys, const Claim& claim, const WatchEvent& event) {
-  if (event.removed) return key.last ? News::our_turn : News::look_again;
+  if (event.removed) {
+    if (key.last) return News::our_turn;
+    // What it was when it ended: the holder, alone? Then whatever was before it is gone.
+    const bool held = event.before && event.before->created == key.created &&
+                      claim.mode != Mode::permit && holds_alone(entry_of(keys, *event.before));
+    return held ? News::our_turn : News::look_again;
+  }
   // (A claim that came later has the key now: so ours to watch is gone.)
   if (event.pair.created > key.created) return News::look_again;
   const Entry entry = entry_of(keys, event.pair);

@@ -110,6 +110,26 @@ TEST(EtcdQueueTest, TheThirdMustLookAgainUntilItHearsThatTheSecondHolds) {
   EXPECT_EQ(news_of(key, shelf.keys, shelf.claim(3), gone), News::our_turn);
 }
 
+TEST(EtcdQueueTest, WhatAKeyWasWhenItEndedSaysWhetherItHeld) {
+  Shelf shelf;
+  shelf.add(shelf.claim(1));
+  const Revision second = shelf.add(shelf.claim(2));
+  shelf.add(shelf.claim(3));
+  const InTheWay seen = shelf.standing(shelf.claim(3)).in_the_way.at(0);
+  const auto news = [&](bool granted, Revision created, const Claim& claim) {
+    InTheWay key = seen;
+    KeyValue before;
+    before.key = key.key;
+    before.created = created;
+    before.value = Note{.granted = granted, .ttl = {}, .since = {}, .label = {}}.encode();
+    return news_of(key, shelf.keys, claim, {.removed = true, .pair = {}, .before = before});
+  };
+  EXPECT_EQ(news(true, second, shelf.claim(3)), News::our_turn);
+  EXPECT_EQ(news(false, second, shelf.claim(3)), News::look_again) << "it was waiting itself";
+  EXPECT_EQ(news(true, second - 1, shelf.claim(3)), News::look_again) << "that was another claim";
+  EXPECT_EQ(news(true, second, shelf.claim(3, Mode::permit, 2)), News::look_again);
+}
+
 TEST(EtcdQueueTest, AnAbsentClaimDoesNotHold) {
   Shelf shelf;
   EXPECT_EQ(shelf.standing(shelf.claim(1)).state, State::absent);

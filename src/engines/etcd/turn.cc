@@ -26,7 +26,6 @@ Turn::Turn(Common& common, const Claim& claim, const Wait& wait)
       // What outlives this process must be found by others.
       key_(claim.outlives_process ? keys_.of(claim) : keys_.at(claim, common.places.take(claim))),
       since_(common.runtime.wall()),
-      last_answer_(common.runtime.now()),
       vigil_(common.runtime, common.watcher) {
   common_.waiting[claim_.id] = this;
 }
@@ -107,7 +106,7 @@ Task<Result<Answer>> Turn::send(std::string txn) {
     }
   }
   if (answer ? answer->repeated : answer.code() == Code::unknown) unsure_ = true;
-  if (answer) last_answer_ = common_.runtime.now();
+  if (answer) answered();
   co_return answer;
 }
 
@@ -130,11 +129,11 @@ Result<Standing> Turn::standing_in(const Result<Answer>& answer, Asked asked) {
 }
 
 // Into the queue, and where do we stand: one round trip.
-Task<Result<Standing>> Turn::enter() {
+Task<Result<Standing>> Turn::enter(bool behind) {
   Txn txn;
   txn.if_created_at(key_, 0);
   txn.put(Branch::then, key_, note(false), (*session_)->lease);
-  add_look(txn, Branch::then, keys_, claim_, std::string());
+  if (!behind) add_look(txn, Branch::then, keys_, claim_, std::string());
   add_look(txn, Branch::otherwise, keys_, claim_, key_);
   const Result<Answer> answer = co_await send(txn.encode());
   Result<Standing> standing = standing_in(answer, Asked::put);
@@ -149,8 +148,8 @@ Task<Result<Standing>> Turn::enter_in_order() {
   Entrance::Pass pass(common_.entrance);
   const Woken let_in = co_await pass.wait(wait_.deadline, wait_.stop);
   if (let_in != Woken::signalled) co_return over(let_in).value_or(Failure::busy({}));
-  last_answer_ = common_.runtime.now();  // Only from here on can we be left without one.
-  co_return co_await enter();
+  const bool behind = claim_.mode == Mode::exclusive && common_.own_queue.long_enough(keys_.base);
+  co_return co_await enter(behind);
 }
 
 // The same, but only if that makes us a holder. For permits, which etcd cannot count in a
@@ -183,7 +182,7 @@ Task<Result<Standing>> Turn::look(Look how) {
     if (!standing && standing.code() == Code::unknown) {  // Looking leaves nothing behind.
       co_return Failure(Code::unreachable, standing.message());
     }
-    if (standing) last_answer_ = common_.runtime.now();
+    if (standing) answered();
     if (!standing || standing->state != State::unclear || standing->created == created) {
       co_return standing;
     }
@@ -202,7 +201,7 @@ Task<Result<bool>> Turn::nothing_happened(Standing& standing) {
   if (!answer) co_return Failure(Code::unreachable, answer.message());
   const std::optional<TxnAnswer> seen = decode_txn(answer->message);
   if (!seen) co_return false;
-  last_answer_ = common_.runtime.now();
+  answered();
   const KeyValue* const own = seen->first(0);
   if (!own || own->created != standing.created) co_return false;
   for (std::size_t i = 0; i < watched_.size(); ++i) {
@@ -264,8 +263,10 @@ Task<Result<Grant>> Turn::try_once() {
 // ---- In the queue ------------------------------------------------------------------------------
 
 bool Turn::passing(const Failure& failure) {
+  const BootTime now = common_.runtime.now();
+  if (!troubled_since_) troubled_since_ = now;
   return (failure.code() == Code::unreachable || failure.code() == Code::unknown) &&
-         common_.runtime.now() - last_answer_ <= kPatience;
+         now - *troubled_since_ <= kPatience;
 }
 
 std::optional<Failure> Turn::over(Woken woken) {
@@ -279,6 +280,7 @@ Task<Result<Grant>> Turn::queue_up() {
   for (Duration pause = std::chrono::milliseconds(20);;
        pause = std::min<Duration>(pause * 2, std::chrono::milliseconds(500))) {
     std::optional<Failure> why;
+    place_.reset();
     const Result<void> found = co_await find_session();
     if (!found) {
       why = found.failure();
@@ -337,9 +339,11 @@ void Turn::watch(const Standing& standing) {
   stop_watching();
   watched_ = standing.in_the_way;
   // Our own as well: who takes our key away must not find us a holder later.
-  vigil_.watch(key_);
+  vigil_.watch(key_, {}, Tell::ends);
+  // Who waits for a permit must hear of marks as well: they say how many hold.
+  const Tell tell = claim_.mode == Mode::permit ? Tell::everything : Tell::ends;
   for (const InTheWay& key : watched_) {
-    vigil_.watch(key.key);
+    vigil_.watch(key.key, {}, tell);
     common_.watched.insert(key.key);
   }
 }
@@ -372,6 +376,22 @@ Task<Result<Turn::Outcome>> Turn::wait_for_turn(Standing standing) {
   bool again = standing.state == State::unclear;
   Duration pause = std::chrono::milliseconds(10);
   stop_watching();
+  if (claim_.mode == Mode::exclusive) {
+    const auto order = static_cast<std::uint64_t>(created_);
+    place_ = std::make_unique<OwnQueue<InTheWay>::Place>(common_.own_queue, keys_.base, key_, order,
+                                                         vigil_.told);
+  }
+  if (again && place_) {
+    if (const std::optional<Failure> end = co_await rest()) co_return *end;
+    if ((*session_)->lost) co_return Outcome::absent;
+    if (!place_->before) static_cast<void>(co_await survey());
+    if (place_->before) {
+      standing.state = State::waits;
+      standing.in_the_way = {*place_->before};
+      standing.seen_at = 0;  // It is time to look whether they are still there.
+      again = false;
+    }
+  }
   for (;;) {
     if (again) {
       Result<Standing> looked = co_await look(Look::plain);
@@ -439,7 +459,8 @@ Task<Result<Grant>> Turn::grant(bool waited) {
   common_.holdings.remember(claim_, Holding{session, key_, created_, unsure}, ends_at);
   if (claim_.outlives_process) common_.sessions.forget(session);
   if (waited && claim_.mode != Mode::shared) {
-    common_.background.spawn(common_.mark(key_, created_, note(true)));
+    if (place_) place_->leave_behind();
+    common_.background.spawn(common_.mark(key_, created_, note(true), std::move(place_)));
   }
   co_return Grant{Token(static_cast<std::uint64_t>(created_)), session->confirmed, ttl};
 }

@@ -32,11 +32,16 @@ class Turn {
   Task<Result<void>> find_session();
   // Sends a transaction that may put our key, and hears the end of it even if the caller gives up.
   Task<Result<Answer>> send(std::string txn);
-  Task<Result<Standing>> enter();
+  // Behind: of no more than our own place, as there are claims of ours before it.
+  Task<Result<Standing>> enter(bool behind);
   Task<Result<Standing>> enter_in_order();
   Task<Result<Standing>> enter_if_free();
   Task<Result<Standing>> look(Look how);
   Task<Result<bool>> nothing_happened(Standing& standing);
+  // Until we are near the front of our own claims. What ends the wait, if something does.
+  Task<std::optional<Failure>> rest();
+  // Finds out for all claims of ours in this queue who is before them.
+  Task<Result<void>> survey();
   enum class Asked { put, look };
   Result<Standing> standing_in(const Result<Answer>& answer, Asked asked);
   Task<Result<Grant>> try_once();
@@ -50,7 +55,9 @@ class Turn {
   Task<Result<Grant>> grant(bool waited);
   Task<Result<Grant>> leave(Failure why);
   std::optional<Failure> over(Woken woken);
+  // Whether it is something that may pass, and has not lasted for too long.
   bool passing(const Failure& failure);
+  void answered() { troubled_since_.reset(); }
   std::string note(bool granted) const;
 
   Common& common_;
@@ -66,8 +73,9 @@ class Turn {
   bool ended_ = false;
   Revision created_ = 0;  // of our key, when it was last seen
   LeaseId lease_ = 0;
-  BootTime last_answer_;
+  std::optional<BootTime> troubled_since_;  // nobody has answered since
   Vigil vigil_;
+  std::unique_ptr<OwnQueue<InTheWay>::Place> place_;  // After what it tells.
   std::vector<InTheWay> watched_;
 };
 

@@ -15,10 +15,10 @@ Watcher::~Watcher() {
   if (stream_ > 0) cluster_.close_stream(stream_);
 }
 
-Watcher::Id Watcher::watch(const std::string& key, const std::string& end, WatchListener& listener,
-                           std::size_t which) {
+Watcher::Id Watcher::watch(const std::string& key, const std::string& end, Tell tell,
+                           WatchListener& listener, std::size_t which) {
   const Id id = ++last_id_;
-  Watch& watch = watches_.emplace(id, Watch{key, end, &listener, which}).first->second;
+  Watch& watch = watches_.emplace(id, Watch{key, end, tell, &listener, which}).first->second;
   if (stream_ > 0) {
     ask(id, watch);
   } else if (!opening_) {
@@ -30,7 +30,7 @@ Watcher::Id Watcher::watch(const std::string& key, const std::string& end, Watch
 
 void Watcher::ask(Id id, Watch& watch) {
   watch.asked = true;
-  cluster_.send(stream_, encode_watch(watch.key, watch.end, id));
+  cluster_.send(stream_, encode_watch(watch.key, watch.end, id, watch.tell));
 }
 
 void Watcher::end(Id id) {
@@ -46,7 +46,7 @@ Task<void> Watcher::open() {
   const Result<void> opened = co_await cluster_.open(deadline, background_.stop_token());
   if (opened && !watches_.empty()) {
     auto& [id, first] = *watches_.begin();
-    const std::string request = encode_watch(first.key, first.end, id);
+    const std::string request = encode_watch(first.key, first.end, id, first.tell);
     const Id first_id = id;
     const Result<GrpcCallId> stream = co_await cluster_.open_watches(request, *this, deadline);
     if (stream) {
@@ -112,8 +112,8 @@ void Watcher::on_stream_end(int, const std::string& why) {
 
 // ---- Vigil -------------------------------------------------------------------------------------
 
-void Vigil::watch(const std::string& key, const std::string& end) {
-  ids_.push_back(watcher_.watch(key, end, *this, ids_.size()));
+void Vigil::watch(const std::string& key, const std::string& end, Tell tell) {
+  ids_.push_back(watcher_.watch(key, end, tell, *this, ids_.size()));
 }
 
 void Vigil::clear() {

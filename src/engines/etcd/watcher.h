@@ -34,7 +34,7 @@ class Watcher final : private GrpcStreamListener {
 
   using Id = std::int64_t;
   // Watches a key, or all up to `end`. `which` is what the listener knows it by.
-  Id watch(const std::string& key, const std::string& end, WatchListener& listener,
+  Id watch(const std::string& key, const std::string& end, Tell tell, WatchListener& listener,
            std::size_t which);
   void end(Id id);
   void stop() { background_.stop(); }
@@ -43,6 +43,7 @@ class Watcher final : private GrpcStreamListener {
   struct Watch {
     std::string key;
     std::string end;
+    Tell tell;
     WatchListener* listener;
     std::size_t which;
     bool asked = false;  // the server knows of it
@@ -73,7 +74,7 @@ class Vigil final : private WatchListener {
   Vigil(const Vigil&) = delete;
   Vigil& operator=(const Vigil&) = delete;
 
-  void watch(const std::string& key, const std::string& end = {});
+  void watch(const std::string& key, const std::string& end, Tell tell);
   // Ends all watches, and forgets what they told.
   void clear();
 

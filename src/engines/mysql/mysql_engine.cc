@@ -9,7 +9,8 @@
 
 namespace holdfast::internal {
 
-Guarantees mysql_guarantees() { return mysql_table_guarantees(); }
+Guarantees mysql_named_guarantees() { return mysql::named_guarantees(); }
+Guarantees mysql_row_guarantees() { return mysql::row_guarantees(); }
 
 Guarantees mysql_table_guarantees() {
   return Guarantees{

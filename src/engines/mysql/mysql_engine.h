@@ -9,8 +9,9 @@
 
 namespace holdfast::internal {
 
-Guarantees mysql_guarantees();
 Guarantees mysql_table_guarantees();
+Guarantees mysql_named_guarantees();
+Guarantees mysql_row_guarantees();
 
 // The statements that make the tables of the URL's recipe.
 Result<std::vector<std::string>> mysql_schema(const Url& url);

@@ -156,23 +156,28 @@ Task<Result<void>> MysqlTable::open_listener() {
   if (!connected) co_return connected.failure();
   // Short enough for a name that is made of it to be distinct in any type of number.
   const auto fresh = static_cast<ProcessId>(runtime_.random() >> 2);
-  const std::string name = "holdfast:wake:" + std::to_string(fresh);
   std::vector<SqlStatement> statements;
-  statements.push_back({"SELECT GET_LOCK(?, 0)", {name}});
+  statements.push_back({"SELECT GET_LOCK(?, 0)", {"holdfast:wake:" + std::to_string(fresh)}});
+  statements.push_back({"INSERT INTO holdfast_bell(process, rung) VALUES(?, 0)", {fresh}});
   // Those who wait still keep their places.
   if (process_ != 0) {
     statements.push_back(in_order({dialect().move_waiters, {fresh, process_}}));
+    statements.push_back({"DELETE FROM holdfast_bell WHERE process = ?", {process_}});
   }
   const Deadline deadline = Deadline::at(runtime_.now() + settings_.connection.connect_timeout);
-  const SqlOutcome begun = co_await (*connected)->run(std::move(statements), deadline);
-  const bool named =
-      !begun.results.empty() && !begun.results[0].empty() && begun.results[0].number(0, 0) == 1;
-  if (!begun.ok() && !(named && trouble_with(*begun.error) == Trouble::no_table)) {
+  SqlOutcome begun = co_await (*connected)->run(statements, deadline);
+  if (!begun.ok() && trouble_with(*begun.error) == Trouble::no_table) {
+    const Result<void> made = co_await make_tables(deadline);
+    if (!made) co_return made.failure();
+    begun = co_await (*connected)->run(statements, deadline);
+  }
+  if (!begun.ok()) {
     SqlError error = *begun.error;
     error.may_have_run = false;
     co_return failure_of(error);
   }
-  if (!named) {
+  const SqlRows& named = begun.results.at(0);
+  if (named.empty() || named.null(0, 0) || named.number(0, 0) != 1) {
     co_return Failure(Code::unreachable, "MySQL at " + where_ + ": GET_LOCK gave nothing");
   }
   listener_ = std::move(connected).value();
@@ -201,6 +206,9 @@ Task<void> MysqlTable::sleep_and_look() {
   std::vector<SqlStatement> statements;
   const bool sleeps = crowd_.count >= 0;
   if (sleeps) {
+    // From here on it may be rung again; what was granted before is seen when the sleep begins.
+    statements.push_back(
+        {"UPDATE holdfast_bell SET rung = 0 WHERE process = ? AND rung > 0", {process_}});
     statements.push_back(
         {"SELECT SLEEP(?) FROM (SELECT COUNT(*) AS count, COALESCE(SUM(seq), 0) AS seqs"
          " FROM holdfast_waiter WHERE process = ?) w WHERE w.count = ? AND w.seqs = ?",
@@ -208,21 +216,20 @@ Task<void> MysqlTable::sleep_and_look() {
           process_, crowd_.count, crowd_.seqs}});
   }
   statements.push_back({"SELECT claim, seq FROM holdfast_waiter WHERE process = ?", {process_}});
-  const bool alone = crowd_.count == 1;
+  const bool one_waited = crowd_.count == 1;
   crowd_ = {};
-  asleep_ = sleeps;
+  others_came_ = false;
   const Deadline deadline =
       Deadline::at(runtime_.now() + kLongestSleep + settings_.request_timeout);
   const SqlOutcome outcome =
       co_await listener_->run(std::move(statements), deadline, background_.stop_token());
-  asleep_ = false;
   if (outcome.ok()) {
     see(outcome.results.back());
     co_return;
   }
   if (outcome.error->number == kInterrupted) {
     // Somebody ended our sleep. Who is alone knows whom that is for; else we look first.
-    if (alone && on_present) on_present({});
+    if (one_waited && !others_came_ && on_present) on_present({});
     co_return;
   }
   const BootTime again = runtime_.now() + runtime_.jitter(std::chrono::milliseconds(100));
@@ -236,32 +243,31 @@ void MysqlTable::see(const SqlRows& rows) {
     present.insert(table::claim_from(rows.bytes(i, 0)));
     crowd_.seqs += rows.number(i, 1);
   }
-  if (present.empty()) wanted_.reset();
+  if (present.empty()) {
+    wanted_.reset();
+    crowd_ = {};  // Whoever wants us next is somebody else.
+  }
   if (on_present) on_present(present);
 }
 
 void MysqlTable::now_waiting() {
   wanted_.set();
-  // The sleep that is under way knows nothing of who comes now.
-  if (asleep_ && listening()) background_.spawn(end_sleep());
-}
-
-Task<void> MysqlTable::end_sleep() {
-  const Deadline deadline = Deadline::at(runtime_.now() + settings_.request_timeout);
-  const std::string text = "KILL QUERY " + std::to_string(listener_->session());
-  Result<table::ConnectionPool::Loan> loan =
-      co_await connections_.take(deadline, background_.stop_token());
-  if (!loan || !asleep_) co_return;
-  std::vector<SqlStatement> statements;
-  statements.push_back({text, {}});
-  static_cast<void>(co_await (*loan)->run(std::move(statements), deadline));
+  others_came_ = true;
 }
 
 void MysqlTable::wake(const table::Wake& wake, const table::ServerRows& rows,
-                      std::vector<SqlStatement>&, std::vector<SqlStatement>& after) {
+                      std::vector<SqlStatement>& inside, std::vector<SqlStatement>& after) {
   // Read while the row was ours; who went since then is not there to be woken.
   const std::int64_t session = rows.listener_of(wake.process);
-  if (session > 0) after.push_back({"KILL QUERY " + std::to_string(session), {}});
+  if (session <= 0) return;
+  const std::string ring = "@holdfast_ring_" + std::to_string(after.size());
+  inside.push_back({ring_bell_of("$1"), {wake.process}});
+  // A KILL cannot be left out by a condition, unless it is made of text.
+  inside.push_back({"SET " + ring + " = IF(ROW_COUNT() = 1, 'KILL QUERY " +
+                        std::to_string(session) + "', 'DO 0')",
+                    {}});
+  after.push_back({"PREPARE holdfast_ring FROM " + ring, {}});
+  after.push_back({"EXECUTE holdfast_ring", {}});
 }
 
 }  // namespace holdfast::internal::mysql

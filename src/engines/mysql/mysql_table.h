@@ -6,6 +6,11 @@
 // How a wake-up could be missed, and why it is not: a KILL that comes before the sleep has begun ends
 // nothing. But the sleep begins only if the rows of this client's waiters are unchanged, and
 // the grant, which is committed before the KILL is sent, has removed one.
+//
+// Why there is a bell: two KILLs within microseconds stop a whole MariaDB server for two seconds. The
+// second holds what the sleeper wants, whom the first has woken, and tries for what the sleeper has.
+// So only who rings a bell that is silent sends a KILL, and the sleeper silences it before it makes
+// sure that nothing has changed, and sleeps again.
 #pragma once
 
 #include <unordered_set>
@@ -46,7 +51,6 @@ class MysqlTable final : public table::TableServer {
   // Sleeps and looks in turns while anybody waits; for as long as this client lives.
   Task<void> keep_listening();
   Task<void> sleep_and_look();
-  Task<void> end_sleep();
   void see(const SqlRows& rows);
 
   Runtime& runtime_;
@@ -56,8 +60,8 @@ class MysqlTable final : public table::TableServer {
   std::unique_ptr<MariadbConnection> listener_;
   table::ProcessId process_ = 0;
   Crowd crowd_;
-  Event wanted_;  // somebody waits
-  bool asleep_ = false;
+  Event wanted_;              // somebody waits
+  bool others_came_ = false;  // who waits, since the crowd was counted
   bool keeping_ = false;
   Reopening reopening_;
   TaskGroup background_;  // Last: its tasks end before what they use.

@@ -54,9 +54,7 @@ class NamedRecipe final : public SessionRecipe {
     }
     batch[0].text = "SET @holdfast = GET_LOCK(?, 0)";
     batch[0].values = {key.lock};
-    // The token is drawn after the lock is ours, and only if it is.
-    batch[1] = upsert(key, claim, "CONNECTION_ID()", "@holdfast = 1");
-    batch[2].text = "SELECT @holdfast, LAST_INSERT_ID()";
+    draw_if_held(key, claim, batch);
     return batch;
   }
 
@@ -70,9 +68,12 @@ class NamedRecipe final : public SessionRecipe {
     // MySQL knows whole seconds only.
     const std::string time =
         is_mariadb() ? std::to_string(seconds) : std::to_string(static_cast<long>(seconds) + 1);
-    session::Batch batch(1);
-    batch[0].text = mark(key, claim) + "SELECT GET_LOCK(?, " + time + "), NULL";
+    session::Batch batch(settings().tokens ? 3 : 1);
+    const std::string get = "GET_LOCK(?, " + time + ")";
+    batch[0].text = mark(key, claim) +
+                    (settings().tokens ? "SET @holdfast = " + get : "SELECT " + get + ", NULL");
     batch[0].values = {key.lock};
+    if (settings().tokens) draw_if_held(key, claim, batch);
     return batch;
   }
   bool wait_ends_by_itself() const override { return is_mariadb(); }
@@ -95,6 +96,13 @@ class NamedRecipe final : public SessionRecipe {
 
  protected:
   std::string sign(const session::Key& key, const Claim&) const override { return key.lock; }
+
+ private:
+  // The token is drawn after the lock is ours, and only if it is.
+  void draw_if_held(const session::Key& key, const Claim& claim, session::Batch& batch) const {
+    batch[1] = upsert(key, claim, "CONNECTION_ID()", "@holdfast = 1");
+    batch[2].text = "SELECT @holdfast, LAST_INSERT_ID()";
+  }
 };
 
 std::unique_ptr<session::Recipe> make_named_recipe(Runtime& runtime, const Settings& settings) {

@@ -38,6 +38,8 @@ table::Dialect make() {
       " ttl BIGINT NOT NULL, process BIGINT NOT NULL, outlives SMALLINT NOT NULL,"
       " since BIGINT NOT NULL, label BLOB,"
       " PRIMARY KEY(name, seq), KEY(seq), KEY(process)) ENGINE=InnoDB",
+      "CREATE TABLE IF NOT EXISTS holdfast_bell("
+      " process BIGINT NOT NULL PRIMARY KEY, rung BIGINT NOT NULL) ENGINE=InnoDB",
   };
   sql.begin = "START TRANSACTION";
   sql.begin_reading = {"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ",
@@ -53,16 +55,15 @@ table::Dialect make() {
       " taker = IF((waiting = 0 AND sharing = 0 AND (owner IS NULL OR expires <= VALUES(since)))"
       " OR " HOLDFAST_MINE
       ", VALUES(owner), NULL),"
-      " token = IF(taker IS NULL OR " HOLDFAST_MINE
-      ", token, token + 1),"
+      " token = IF(taker IS NULL, token, LAST_INSERT_ID(token + IF(" HOLDFAST_MINE
+      ", 0, 1))),"
       " since = IF(taker IS NULL OR " HOLDFAST_MINE
       ", since, VALUES(since)),"
       " ttl = IF(taker IS NULL, ttl, VALUES(ttl)),"
       " label = IF(taker IS NULL, label, VALUES(label)),"
       " owner = IF(taker IS NULL, owner, taker),"
-      " expires = IF(taker IS NULL, expires, VALUES(expires))",
-      "SELECT token FROM holdfast_lock WHERE name = $1 AND owner = $3 AND expires "
-      "> " HOLDFAST_CLOCK};
+      " expires = IF(taker IS NULL, expires, VALUES(expires))"};
+  sql.token_is_id = true;
   sql.free = "UPDATE holdfast_lock SET owner = NULL WHERE name = $1 AND owner = $2 AND waiting = 0";
   // Not IGNORE, which would lock the row shared first, and deadlock when two want it alone.
   sql.make =
@@ -117,14 +118,62 @@ table::Dialect make() {
   sql.names =
       "SELECT name, full_name FROM holdfast_lock"
       " WHERE owner IS NOT NULL OR waiting > 0 OR sharing > 0";
+  // Variables carry what a statement found to the next; the time is read when the row is ours.
+  const std::string hold = "SELECT 1 FROM holdfast_lock WHERE name = $1 FOR UPDATE";
+  sql.hand_over.statements = {
+      "SET @hf_seq = NULL, @hf_mode = NULL, @hf_session = NULL", sql.begin, hold,
+      "SELECT w.seq, w.claim, w.mode, w.process, LEAST(w.ttl, $3), w.label, " HOLDFAST_LISTENER
+      ", " HOLDFAST_CLOCK
+      " INTO @hf_seq, @hf_claim, @hf_mode, @hf_process, @hf_ttl, @hf_label, @hf_session, @hf_now"
+      " FROM holdfast_waiter w WHERE w.name = $1 ORDER BY w.seq LIMIT 1",
+      "UPDATE holdfast_lock SET token = token + 1, owner = @hf_claim, since = @hf_now,"
+      " expires = @hf_now + @hf_ttl, ttl = @hf_ttl, label = @hf_label, waiting = waiting - 1"
+      " WHERE name = $1 AND owner = $2 AND sharing = 0 AND @hf_mode = 0 AND @hf_session > 0",
+      "SET @hf_given = ROW_COUNT()",
+      "DELETE FROM holdfast_waiter WHERE name = $1 AND seq = @hf_seq AND @hf_given = 1",
+      "SELECT @hf_process, @hf_claim, token, @hf_ttl FROM holdfast_lock"
+      " WHERE name = $1 AND @hf_given = 1",
+      sql.free, ring_bell_of("@hf_process") + " AND @hf_given = 1 AND @hf_process <> $4",
+      "SET @hf_ring = IF(ROW_COUNT() = 1, @hf_session, 0)", sql.commit,
+      // Where there is nobody to wake, it fails, and that does no harm.
+      "KILL QUERY @hf_ring"};
+  sql.hand_over.answer = 7;
+  sql.freed = 8;
+  sql.hand_over.last = 11;
+  sql.enqueue.statements = {
+      sql.begin,
+      hold,
+      "INSERT INTO holdfast_waiter"
+      "(name, claim, mode, permits, ttl, process, outlives, since, label)"
+      " SELECT $1, $2, $3, $4, $5, $6, $7, " HOLDFAST_CLOCK
+      ", $8 FROM holdfast_lock l WHERE l.name = $1 AND l.owner <> $2"
+      " AND l.expires > " HOLDFAST_CLOCK " AND l.expires <= " HOLDFAST_CLOCK
+      " + l.ttl AND NOT EXISTS"
+      " (SELECT 1 FROM holdfast_waiter w WHERE w.name = $1 AND w.claim = $2)",
+      "SET @hf_added = ROW_COUNT()",
+      "UPDATE holdfast_lock SET waiting = waiting + 1 WHERE name = $1 AND @hf_added = 1",
+      "SELECT token, label, expires - " HOLDFAST_CLOCK
+      ", waiting - 1 FROM holdfast_lock WHERE name = $1 AND @hf_added = 1",
+      sql.commit};
+  sql.enqueue.answer = 5;
+  sql.enqueue.last = 6;
   sql.move_waiters = "UPDATE holdfast_waiter SET process = $1 WHERE process = $2";
   sql.clean = {"DELETE FROM holdfast_holder WHERE expires < " HOLDFAST_CLOCK " - $1",
                "DELETE FROM holdfast_waiter WHERE since < " HOLDFAST_CLOCK
-               " - $1 AND IS_USED_LOCK(CONCAT('holdfast:wake:', process)) IS NULL"};
+               " - $1 AND IS_USED_LOCK(CONCAT('holdfast:wake:', process)) IS NULL",
+               "DELETE FROM holdfast_bell"
+               " WHERE IS_USED_LOCK(CONCAT('holdfast:wake:', process)) IS NULL"};
   return sql;
 }
 
 }  // namespace
+
+std::string ring_bell_of(const std::string& process) {
+  // A bell that has rung for a second may be rung again: who did may have died before its KILL.
+  const std::string clock = "CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED)";
+  return "UPDATE holdfast_bell SET rung = " + clock + " WHERE process = " + process +
+         " AND rung < " + clock + " - 1000000";
+}
 
 const table::Dialect& table_sql() {
   static const table::Dialect sql = make();

@@ -7,6 +7,9 @@ namespace holdfast::internal::mysql {
 
 const table::Dialect& table_sql();
 
+// Changes one row if the listener's bell was silent: then a KILL may be sent (mysql_table.h).
+std::string ring_bell_of(const std::string& process);
+
 // Dialects number their parameters; the driver wants them in the order in which they stand. "$2, $1"
 // becomes "?, ?", with the values to match.
 SqlStatement in_order(const SqlStatement& numbered);

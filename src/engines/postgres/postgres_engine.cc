@@ -23,10 +23,14 @@ Guarantees postgres_table_guarantees() {
           "clock is set ahead, or if a failover forgets the newest commits."};
 }
 
+Guarantees postgres_advisory_guarantees() { return postgres::advisory_guarantees(); }
+Guarantees postgres_row_guarantees() { return postgres::row_guarantees(); }
+
 Result<std::vector<std::string>> postgres_schema(const Url& url) {
   const Result<postgres::Settings> settings = postgres::settings_from(url, ClientOptions());
   if (!settings) return settings.failure();
-  return postgres::table_schema(*settings);
+  if (settings->recipe == "table") return postgres::table_schema(*settings);
+  return postgres::session_schema(*settings);
 }
 
 Result<std::unique_ptr<Engine>> open_postgres_engine(const Url& url, Runtime& runtime,

@@ -10,6 +10,8 @@
 namespace holdfast::internal {
 
 Guarantees postgres_table_guarantees();
+Guarantees postgres_advisory_guarantees();
+Guarantees postgres_row_guarantees();
 
 // The statements that make the tables of the URL's recipe.
 Result<std::vector<std::string>> postgres_schema(const Url& url);

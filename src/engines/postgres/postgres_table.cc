@@ -15,9 +15,13 @@ namespace {
 // A client that is stopped inside a transaction is thrown out after this time, and its locks on
 // rows with it. Of what the database's owner has set, what matters here is set right.
 constexpr const char* kPrepareSession =
-    "SELECT set_config('idle_in_transaction_session_timeout', '3s', false),"
+    "SELECT pg_backend_pid(), set_config('idle_in_transaction_session_timeout', '3s', false),"
     " set_config('default_transaction_isolation', 'read committed', false),"
     " set_config('idle_session_timeout', '0', false), set_config('lock_timeout', '0', false)";
+constexpr const char* kNoPooling =
+    "; is there a proxy that pools transactions? Connect to the server itself, or let the proxy "
+    "pool "
+    "sessions";
 constexpr const char* kUseSchema = "SELECT set_config('search_path', $1::text, false)";
 
 std::string quoted(const std::string& identifier) {
@@ -83,6 +87,11 @@ Task<Result<std::unique_ptr<PostgresConnection>>> PostgresTable::connect() {
     error.may_have_run = false;
     co_return failure_of(error);
   }
+  if (prepared.results.at(0).number(0, 0) != (*connected)->backend_pid()) {
+    co_return failed(
+        Code::misconfigured,
+        std::string("another backend answers than the one that ") + "greeted us" + kNoPooling);
+  }
   co_return connected;
 }
 
@@ -131,10 +140,7 @@ Failure PostgresTable::failure_of(const SqlError& error) const {
                       "that can be written");
   }
   if (state == "26000" || state == "42P05") {
-    return failed(Code::misconfigured,
-                  error.message +
-                      "; is there a proxy that pools transactions? Connect to the server "
-                      "itself, or let the proxy pool sessions");
+    return failed(Code::misconfigured, error.message + kNoPooling);
   }
   const std::string_view kind = state.substr(0, 2);
   const bool passing = kind == "08" || kind == "53" || kind == "57" || kind == "58" ||

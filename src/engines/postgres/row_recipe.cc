@@ -7,20 +7,8 @@ namespace holdfast::internal::postgres {
 class RowRecipe final : public SessionRecipe {
  public:
   RowRecipe(Runtime& runtime, const Settings& settings) : SessionRecipe(runtime, settings, "row") {
-    guarantees_ = Guarantees{
-        .engine = "postgres",
-        .recipe = "row",
-        .exclusion = Exclusion::bounded_by_clocks,
-        .token = TokenStrength::durable_one_node,
-        .wake_up = WakeUp::push,
-        .fairness = Fairness::roughly,
-        .shared_mode = false,
-        .permit_mode = false,
-        .no_permits_because = "a row lock has one owner; recipe=table has them",
-        .notes =
-            "SELECT … FOR UPDATE on a connection for each lock that is held or waited for, in a "
-            "transaction that stays open and keeps VACUUM back. The lock ends with its connection: "
-            "lost() tells at once when the server closes it."};
+    guarantees_ = row_guarantees();
+    if (!settings.tokens) guarantees_.token = TokenStrength::none;
   }
 
   session::Batch take(const session::Key& key, const Claim& claim) const override {
@@ -67,6 +55,23 @@ class RowRecipe final : public SessionRecipe {
 
 std::unique_ptr<session::Recipe> make_row_recipe(Runtime& runtime, const Settings& settings) {
   return std::make_unique<RowRecipe>(runtime, settings);
+}
+
+Guarantees row_guarantees() {
+  return Guarantees{
+      .engine = "postgres",
+      .recipe = "row",
+      .exclusion = Exclusion::bounded_by_clocks,
+      .token = TokenStrength::durable_one_node,
+      .wake_up = WakeUp::push,
+      .fairness = Fairness::roughly,
+      .shared_mode = false,
+      .permit_mode = false,
+      .no_permits_because = "a row lock has one owner; recipe=table has them",
+      .notes =
+          "SELECT … FOR UPDATE on a connection for each lock that is held or waited for, in a "
+          "transaction that stays open and keeps VACUUM back. The lock ends with its connection: "
+          "lost() tells at once when the server closes it."};
 }
 
 }  // namespace holdfast::internal::postgres

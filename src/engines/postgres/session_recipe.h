@@ -30,10 +30,11 @@ class SessionRecipe : public session::Recipe {
   session::Batch expire_after(Duration idle) const override;
   session::Batch confirm(const session::Key& key, const Claim& claim) const override;
   bool wait_ends_by_itself() const override { return false; }
-  bool has_tokens() const override { return true; }
+  bool has_tokens() const override { return settings_.tokens; }
   session::Batch draw(const session::Key& key, const Claim& claim,
                       std::uint64_t session) const override;
   session::Batch make_tables() const override;
+  session::Batch clean(Duration long_dead) const override;
   std::optional<Failure> no_tables() const override;
   session::Batch interrupt(const session::Opened& session) const override;
   session::Batch end_session(std::uint64_t number, const std::string& peer) const override;
@@ -48,10 +49,14 @@ class SessionRecipe : public session::Recipe {
  protected:
   // Says in the session itself whose it is; confirm() asks for that.
   static SqlStatement sign(const Claim& claim);
+  // The same as a column of something else. `claim`: a parameter that is its id in hexadecimal digits.
+  static std::string signing(const std::string& claim) {
+    return "set_config('holdfast.claim', " + claim + "::text, false)";
+  }
   // Forgets the claim's row and the sign; its row tells whether it was signed.
-  static void forget(const Claim& claim, session::Batch& batch);
+  void forget(const Claim& claim, session::Batch& batch) const;
   // Shows others that the claim waits, before it does.
-  static void announce(const session::Key& key, const Claim& claim, session::Batch& batch);
+  void announce(const session::Key& key, const Claim& claim, session::Batch& batch) const;
   const Settings& settings() const { return settings_; }
 
   Guarantees guarantees_;
@@ -65,13 +70,20 @@ class SessionRecipe : public session::Recipe {
   std::string recipe_;
 };
 
+// Claim ids travel as their 16 bytes.
+std::string bytes_of(const ClaimId& id);
+
 // The values that drawing_sql() wants.
 std::vector<SqlValue> drawing_values(const session::Key& key, const Claim& claim);
 // Draws a token and notes who has it: common table expressions `drawn` and `noted`. `from` is where
 // the row that is to be inserted comes from, `session` the name of the session.
 std::string drawing_sql(const std::string& from, const std::string& session);
 
-std::vector<std::string> session_tables();
+// What makes the tables of these recipes: a schema of their own as well, if the URL names one.
+std::vector<std::string> session_schema(const Settings& settings);
+
+Guarantees advisory_guarantees();
+Guarantees row_guarantees();
 
 // "advisory": pg_advisory_lock.
 std::unique_ptr<session::Recipe> make_advisory_recipe(Runtime& runtime, const Settings& settings);

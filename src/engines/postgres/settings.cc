@@ -14,7 +14,7 @@ constexpr std::uint16_t kPort = 5432;
 constexpr const char* kForm =
     "write postgres://USER[:PASSWORD]@HOST[:PORT]/DATABASE[?OPTION=VALUE]";
 constexpr const char* kOptions =
-    "recipe, socket, prefix, schema, create_schema, connections, connect_timeout_ms, "
+    "recipe, socket, prefix, schema, tokens, create_schema, connections, connect_timeout_ms, "
     "command_timeout_ms, tls, ca, cert, key, verify, application_name";
 // Where Debian keeps the authorities that the system trusts; libpq before 16 has no name for them.
 constexpr const char* kSystemAuthorities = "/etc/ssl/certs/ca-certificates.crt";
@@ -32,6 +32,7 @@ class Query {
     if (key == "prefix") return settings_.prefix = value, std::nullopt;
     if (key == "schema") return settings_.schema = value, std::nullopt;
     if (key == "application_name") return settings_.login.application = value, std::nullopt;
+    if (key == "tokens") return take_flag(key, value, settings_.tokens);
     if (key == "create_schema") return take_flag(key, value, settings_.create_schema);
     if (key == "tls") return take_flag(key, value, tls_.emplace());
     if (key == "verify") return take_flag(key, value, verify_.emplace());

@@ -108,9 +108,9 @@ table::Dialect make() {
   sql.names =
       "SELECT name, full_name FROM holdfast_lock"
       " WHERE owner IS NOT NULL OR waiting > 0 OR sharing > 0";
-  // The row is ours when these begin, so that they see all who came before.
-  sql.hold = "SELECT 1 FROM holdfast_lock WHERE name = $1 FOR UPDATE";
-  sql.hand_over =
+  // The row is ours when the others begin, so that they see all who came before.
+  const std::string hold = "SELECT 1 FROM holdfast_lock WHERE name = $1 FOR UPDATE";
+  const std::string hand_over =
       "WITH head AS MATERIALIZED (SELECT seq, claim, mode, process, label,"
       " least(ttl, $3::bigint) AS ttl, " HOLDFAST_CLOCK
       " AS now FROM holdfast_waiter WHERE name = $1 ORDER BY seq LIMIT 1),"
@@ -124,7 +124,9 @@ table::Dialect make() {
       " SELECT process, claim, token, ttl, CASE WHEN process <> $4 THEN"
       " pg_notify('holdfast_' || lpad(to_hex(process), 16, '0'),"
       " encode(claim, 'hex') || ' ' || token || ' ' || ttl) END FROM given";
-  sql.enqueue =
+  sql.hand_over = {.statements = {hold, hand_over, sql.free}, .answer = 1, .last = 2};
+  sql.freed = 2;
+  const std::string enqueue =
       "WITH held AS MATERIALIZED (SELECT l.token, l.label, l.expires, l.waiting, c.now"
       " FROM holdfast_lock l, (SELECT " HOLDFAST_CLOCK
       " AS now) c WHERE l.name = $1 AND l.owner <> $2 AND l.expires > c.now"
@@ -136,6 +138,7 @@ table::Dialect make() {
       " counted AS (UPDATE holdfast_lock l SET waiting = l.waiting + 1 FROM added WHERE l.name = "
       "$1)"
       " SELECT h.token, h.label, h.expires - h.now, h.waiting FROM held h, added";
+  sql.enqueue = {.statements = {hold, enqueue}, .answer = 1, .last = 1};
   sql.move_waiters = "UPDATE holdfast_waiter SET process = $1 WHERE process = $2";
   sql.clean = {
       "DELETE FROM holdfast_holder WHERE expires < " HOLDFAST_CLOCK " - $1::bigint",

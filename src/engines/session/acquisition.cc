@@ -22,7 +22,7 @@ bool has_it(const SqlOutcome& outcome) {
 // A question that is asked shortly before the wait is over, or by one who does not wait at all,
 // should still be answered.
 Deadline Acquisition::quick() const {
-  constexpr Duration kGrace = std::chrono::seconds(1);
+  constexpr Duration kGrace = std::chrono::seconds(2);
   const BootTime now = runtime_.now();
   return wait_.deadline.later(now + kGrace).sooner(now + request_timeout_);
 }
@@ -227,7 +227,6 @@ Task<Acquisition::Step> Acquisition::try_once() {
   if (!drawn_) co_return Step::over;
   const Step step = co_await judge(*drawn_);
   if (step == Step::locked || step == Step::busy) held_.session->idle_seconds = seconds;
-  if (step == Step::locked) sent_at_ = drawn_->sent_at;
   co_return step;
 }
 
@@ -264,10 +263,13 @@ Task<Acquisition::Step> Acquisition::wait_in_server() {
       co_return Step::over;
     }
   }
-  const SqlOutcome outcome = held_.session->take();
+  SqlOutcome outcome = held_.session->take();
   const bool stopped = wait_.stop.stop_requested();
   if (stopped && (outcome.ok() || !outcome.error->lost)) co_return co_await leave(cancelled());
-  if (outcome.ok() && has_it(outcome)) co_return Step::locked;
+  if (outcome.ok() && has_it(outcome)) {
+    drawn_ = std::move(outcome);
+    co_return Step::locked;
+  }
   const bool over = wait_.deadline.passed(runtime_.now());
   const bool lost = !outcome.ok() && outcome.error->lost;
   if (over && !lost) co_return co_await leave_busy();
@@ -294,15 +296,16 @@ Task<Failure> Acquisition::busy() {
 // ---- Tokens ------------------------------------------------------------------------------------
 
 Task<Acquisition::Step> Acquisition::draw_token() {
-  const bool in_time = drawn_.has_value();  // else the request is older than the grant
-  if (!recipe_.has_tokens()) {
-    if (!in_time) co_return co_await confirm();
-    held_.counted_from = sent_at_;
-    co_return Step::locked;
-  }
-  if (in_time && !drawn_->results.back().null(0, 1)) {
+  // The server counts the ttl from when it answered, which is not before we asked. But who waited
+  // for long has little left of a ttl that is counted from then, and asks once more.
+  const bool recent = runtime_.now() < drawn_->sent_at + held_.claim.ttl / 2;
+  const bool drew = recipe_.has_tokens() && !drawn_->results.back().null(0, 1);
+  if (drew) {
     held_.token = Token(static_cast<std::uint64_t>(drawn_->results.back().number(0, 1)));
-    held_.counted_from = sent_at_;
+  }
+  if (drew || !recipe_.has_tokens()) {
+    if (!recent) co_return co_await confirm();
+    held_.counted_from = drawn_->sent_at;
     co_return Step::locked;
   }
   std::optional<SqlOutcome> outcome;

@@ -65,9 +65,8 @@ class Acquisition {
   Held& held_;
   const Wait& wait_;
   Strays& strays_;
-  std::optional<Failure> why_;  // for Step::over
-  std::optional<SqlOutcome> drawn_;
-  BootTime sent_at_;
+  std::optional<Failure> why_;       // for Step::over
+  std::optional<SqlOutcome> drawn_;  // the answer by which the lock is ours
   int lost_sessions_ = 0;
   int rounds_ = 0;
   bool waited_ = false;

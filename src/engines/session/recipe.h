@@ -57,7 +57,8 @@ class Recipe {
   virtual Batch expire_after(Duration idle) const = 0;
   // Takes the lock if it is free.
   virtual Batch take(const Key& key, const Claim& claim) const = 0;
-  // Waits for it in the server, at most for `limit` if there is one. After take() found it busy.
+  // Waits for it in the server, at most for `limit` if there is one. After take() found it busy. What
+  // makes the answer must come after the grant, and the server's idle time must count from there.
   virtual Batch wait(const Key& key, const Claim& claim, std::optional<Duration> limit) const = 0;
   // Whether the server ends wait() by itself at its limit.
   virtual bool wait_ends_by_itself() const = 0;
@@ -80,6 +81,9 @@ class Recipe {
   virtual Batch make_tables() const = 0;
   // Why the tables are not made by us; nothing if they may be.
   virtual std::optional<Failure> no_tables() const = 0;
+
+  // Removes what sessions left behind that ended so long ago. Empty if nothing is left.
+  virtual Batch clean(Duration) const { return {}; }
 
   // Ends the statement that runs in a session, or the session.
   virtual Batch interrupt(const Opened& session) const = 0;

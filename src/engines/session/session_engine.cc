@@ -67,6 +67,8 @@ class SessionEngine final : public Engine {
   Task<Result<Grant>> confirmed(std::shared_ptr<Held> held, Deadline deadline);
   Task<Result<SqlOutcome>> ask(Batch batch, Deadline deadline);
   Task<Result<bool>> end_stray(const Claim& claim, Deadline deadline);
+  void clean_in_time();
+  Task<void> clean();
 
   std::unique_ptr<Recipe> recipe_;
   const Limits limits_;
@@ -74,6 +76,7 @@ class SessionEngine final : public Engine {
   Holds holds_;
   std::unordered_map<ClaimId, std::shared_ptr<Waiting>> waiting_;
   Strays strays_;
+  std::optional<BootTime> clean_at_;
   TaskGroup background_;  // Last: its tasks end before what they use.
 };
 
@@ -124,6 +127,24 @@ Task<Result<Grant>> SessionEngine::obtain(const Claim& claim, const Wait& wait) 
 void SessionEngine::keep(const std::shared_ptr<Held>& held) {
   holds_[held->claim.id] = held;
   background_.spawn(watch(held));
+  clean_in_time();
+}
+
+void SessionEngine::clean_in_time() {
+  constexpr Duration kOften = std::chrono::minutes(10);
+  const BootTime now = runtime().now();
+  // Not all clients at once, nor one that lives for a moment.
+  if (!clean_at_) clean_at_ = now + runtime().jitter(kOften, 0.9);
+  if (now < *clean_at_) return;
+  clean_at_ = now + runtime().jitter(kOften);
+  background_.spawn(clean());
+}
+
+Task<void> SessionEngine::clean() {
+  constexpr Duration kLongDead = std::chrono::hours(1);
+  Batch batch = recipe_->clean(kLongDead);
+  // If it fails, somebody will do it another time.
+  if (!batch.empty()) static_cast<void>(co_await ask(std::move(batch), Deadline::never()));
 }
 
 // What nobody renews ends by its ttl, and what the server ends is told at once.

@@ -19,6 +19,17 @@
 
 namespace holdfast::internal::table {
 
+// Several statements that are sent as one request and share their parameters: each has as many of the
+// values as the highest number in it.
+struct Script {
+  std::vector<std::string> statements;
+  std::size_t answer = 0;  // which of them tells what came of it
+  std::size_t last = 0;    // the last that must go well; what comes behind it may fail
+
+  bool empty() const { return statements.empty(); }
+  std::vector<SqlStatement> with(const std::vector<SqlValue>& values) const;
+};
+
 struct Dialect {
   std::vector<std::string> schema;  // creates the tables where they are missing
 
@@ -30,6 +41,9 @@ struct Dialect {
   // name, full name, claim, ttl, label -> the token, if it was free, had expired, or is the claim's
   // already; and if nobody waits. Else no row. The last of them answers.
   std::vector<std::string> take;
+  // Where no statement both changes and returns: `take` returns no rows, the token is 1 if it made a
+  // row, and else SqlRows::id, 0 if it was not taken.
+  bool token_is_id = false;
   // name, claim. Changes one row, if the claim held and nobody waits.
   std::string free;
   // name, full name. Makes the row, if there is none.
@@ -61,15 +75,15 @@ struct Dialect {
   std::string look;
   // -> name, full name of all that are held or waited for
   std::string names;
-  // The short ways through a contended lock, where the server has them; each is sent behind `hold`,
-  // in one request that is one transaction. No row: nothing was changed, and it takes a turn.
-  std::string hold;  // name. Until the end of the transaction the row is ours alone.
+  // The short ways through a contended lock; each is one transaction, that begins with the row being
+  // ours alone. No row: nothing was changed, and it takes a turn.
   // name, claim, most ttl, own process -> process, claim, token, ttl of the waiter that has it now;
-  // it was woken, unless it is of the own process
-  std::string hand_over;
+  // it was woken, unless it is of the own process. The statement `freed` changes a row if nobody waits.
+  Script hand_over;
+  std::size_t freed = 0;
   // name, claim, mode, permits, ttl, process, outlives, label -> the last token, label of the holder,
   // time that it has, how many wait before the claim
-  std::string enqueue;
+  Script enqueue;
 
   // new, old. Waiters of one process are now of another.
   std::string move_waiters;

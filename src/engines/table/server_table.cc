@@ -44,7 +44,8 @@ Task<std::optional<Failure>> ServerTable::recover(SqlError error, Deadline limit
 
 Task<Result<ServerTable::Asked>> ServerTable::ask(std::vector<SqlStatement> statements,
                                                   Deadline deadline, std::stop_token stop,
-                                                  Urgency urgency) {
+                                                  Urgency urgency,
+                                                  std::optional<std::size_t> last) {
   bool repeated = false;
   for (;;) {
     SqlOutcome outcome;
@@ -58,6 +59,7 @@ Task<Result<ServerTable::Asked>> ServerTable::ask(std::vector<SqlStatement> stat
       // Not to be cancelled: that closes the connection, and the server may execute what has
       // arrived there after we have taken it back elsewhere.
       outcome = co_await (*loan)->run(statements, limit);
+      if (last && outcome.results.size() > *last) outcome.error.reset();
       // After an error it may be inside one; that is rare enough to begin with another.
       loan->set_in_transaction(!outcome.ok());
     }
@@ -130,7 +132,7 @@ Task<Result<std::optional<ServerTable::Turned>>> ServerTable::try_turn(
     const SqlOutcome ended = co_await (*loan)->run(std::move(ending.statements), end_by);
     // What comes after the commit may fail.
     if (ended.results.size() > ending.commit) {
-      loan->set_in_transaction(!ended.ok());
+      loan->set_in_transaction(false);
       if (!error && !rows.ran_short()) {
         for (const Wake& wake : ending.at_home) server_.on_wake(wake.claim, wake.given);
         co_return std::optional(turned);
@@ -187,13 +189,20 @@ Task<Result<Taken>> ServerTable::take(const Claim& claim, Deadline deadline, std
   if (!asked) co_return asked.failure();
   Taken taken{.sent_at = asked->outcome.sent_at};
   const SqlRows& rows = asked->outcome.results.back();
-  if (!rows.empty()) taken.given = Given{token_from(rows.number(0, 0)), claim.ttl};
+  if (server_.dialect().token_is_id) {
+    const std::uint64_t token = rows.affected == 1 ? 1 : rows.id;
+    if (token > 0) taken.given = Given{Token(token), claim.ttl};
+  } else if (!rows.empty()) {
+    taken.given = Given{token_from(rows.number(0, 0)), claim.ttl};
+  }
   co_return taken;
 }
 
 Task<Result<Taken>> ServerTable::acquire(const Claim& claim, bool queue, Deadline deadline,
                                          std::stop_token stop) {
-  if (queue && claim.mode != Mode::permit && !server_.dialect().enqueue.empty()) {
+  // Who stands in the line already wants to know how it stands there.
+  const bool new_here = !queued_.contains(claim.id);
+  if (queue && new_here && claim.mode != Mode::permit && !server_.dialect().enqueue.empty()) {
     const Key key = key_of(claim.name);
     Result<std::optional<Taken>> waits = co_await enqueue(claim, key, deadline, stop);
     if (!waits) co_return waits.failure();
@@ -230,16 +239,15 @@ Task<Result<Taken>> ServerTable::acquire(const Claim& claim, bool queue, Deadlin
 
 Task<Result<std::optional<Taken>>> ServerTable::enqueue(const Claim& claim, const Key& key,
                                                         Deadline deadline, std::stop_token stop) {
-  const Dialect& sql = server_.dialect();
-  std::vector<SqlStatement> statements;
-  statements.push_back({sql.hold, {key.key}});
-  statements.push_back({sql.enqueue,
-                        {key.key, to_value(claim.id), to_row(claim.mode),
-                         std::int64_t{claim.permits}, std::int64_t{claim.ttl.count()},
-                         server_.process(), std::int64_t{claim.outlives_process}, claim.label}});
-  const Result<Asked> asked = co_await ask(std::move(statements), deadline, stop);
+  const Script& script = server_.dialect().enqueue;
+  std::vector<SqlStatement> statements =
+      script.with({key.key, to_value(claim.id), to_row(claim.mode), std::int64_t{claim.permits},
+                   std::int64_t{claim.ttl.count()}, server_.process(),
+                   std::int64_t{claim.outlives_process}, claim.label});
+  const Result<Asked> asked =
+      co_await ask(std::move(statements), deadline, stop, Urgency::usual, script.last);
   if (!asked) co_return asked.failure();
-  const SqlRows& rows = asked->outcome.results.at(1);
+  const SqlRows& rows = asked->outcome.results.at(script.answer);
   if (rows.empty()) co_return std::optional<Taken>();
   queued_.insert(claim.id);
   Taken taken{.in_turn = true, .sent_at = asked->outcome.sent_at};
@@ -293,20 +301,21 @@ Task<Result<bool>> ServerTable::give_back(const Claim& claim, const Key& key, bo
   const Dialect& sql = server_.dialect();
   std::vector<SqlStatement> statements;
   if (others_wait) {
-    statements.push_back({sql.hold, {key.key}});
-    statements.push_back({sql.hand_over,
-                          {key.key, to_value(claim.id), std::int64_t{Turn::kProvisionalTtl.count()},
-                           server_.process()}});
+    statements =
+        sql.hand_over.with({key.key, to_value(claim.id),
+                            std::int64_t{Turn::kProvisionalTtl.count()}, server_.process()});
+  } else {
+    statements.push_back({sql.free, {key.key, to_value(claim.id)}});
   }
-  statements.push_back({sql.free, {key.key, to_value(claim.id)}});
+  const std::size_t last = others_wait ? sql.hand_over.last : 0;
   const Result<Asked> asked =
-      co_await ask(std::move(statements), deadline, std::stop_token(), Urgency::urgent);
+      co_await ask(std::move(statements), deadline, std::stop_token(), Urgency::urgent, last);
   if (!asked) co_return asked.failure();
   repeated = repeated || asked->repeated;
   const std::vector<SqlRows>& results = asked->outcome.results;
-  if (results.back().affected == 1) co_return true;
-  if (!others_wait || results.at(1).empty()) co_return false;
-  const SqlRows& winner = results.at(1);
+  if (results.at(others_wait ? sql.freed : 0).affected == 1) co_return true;
+  if (!others_wait || results.at(sql.hand_over.answer).empty()) co_return false;
+  const SqlRows& winner = results.at(sql.hand_over.answer);
   if (winner.number(0, 0) == server_.process() && server_.on_wake) {
     const Given given{token_from(winner.number(0, 2)), Duration(winner.number(0, 3))};
     server_.on_wake(claim_from(winner.bytes(0, 1)), given);

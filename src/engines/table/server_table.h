@@ -77,13 +77,15 @@ class ServerTable {
   Key key_of(const Name& name) const { return Key(prefix_ + name.bytes()); }
   // One request without a transaction of its own. Made anew after a deadlock, when the tables were
   // missing, and when the connection broke before the answer came: all of them can be repeated.
+  // What comes behind the statement `last` may fail.
   struct Asked {
     SqlOutcome outcome;
     bool repeated = false;  // it may have been executed once before
   };
   using Urgency = ConnectionPool::Urgency;
   Task<Result<Asked>> ask(std::vector<SqlStatement> statements, Deadline deadline,
-                          std::stop_token stop = {}, Urgency urgency = Urgency::usual);
+                          std::stop_token stop = {}, Urgency urgency = Urgency::usual,
+                          std::optional<std::size_t> last = std::nullopt);
   Task<Result<Turned>> take_turn(Key key, ClaimId claim, bool make, Decide decide,
                                  Deadline deadline, std::stop_token stop, Urgency urgency);
   Task<Result<std::optional<Turned>>> try_turn(const Key& key, const ClaimId& claim, bool make,

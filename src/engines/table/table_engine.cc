@@ -16,7 +16,8 @@ TableEngine::TableEngine(Runtime& runtime, std::unique_ptr<TableServer> server,
       server_(std::move(server)),
       guarantees_(std::move(guarantees)),
       request_timeout_(request_timeout),
-      table_(runtime, *server_, std::move(prefix), request_timeout) {
+      table_(runtime, *server_, std::move(prefix), request_timeout),
+      background_(runtime) {
   server_->on_wake = [this](const ClaimId& claim, const std::optional<Given>& given) {
     on_wake(claim, given);
   };
@@ -34,9 +35,11 @@ TableEngine::TableEngine(Runtime& runtime, std::unique_ptr<TableServer> server,
 
 Task<Result<Grant>> TableEngine::acquire(const Claim& claim, const Wait& wait) {
   if (wait.stop.stop_requested()) co_return cancelled();
+  given_up_.erase(claim.id);
   if (claim.mode == Mode::exclusive) {
     const Result<Taken> taken = co_await table_.take(claim, answer_deadline(wait), wait.stop);
     if (!taken) {
+      if (taken.code() == Code::unknown) expect_late_execution(claim);
       if (!wait.stop.stop_requested()) co_return taken.failure();
       co_return co_await leave(claim, cancelled());
     }
@@ -57,6 +60,7 @@ Task<Result<Grant>> TableEngine::try_once(const Claim& claim, const Wait& wait) 
   }
   taken = co_await table_.acquire(claim, false, answer_deadline(wait), wait.stop);
   if (!taken) {
+    if (taken.code() == Code::unknown) expect_late_execution(claim);
     if (!wait.stop.stop_requested()) co_return taken.failure();
     co_return co_await leave(claim, cancelled());
   }
@@ -137,6 +141,7 @@ Task<Result<Grant>> TableEngine::wait_in_line(const Claim& claim, const Wait& wa
         co_return co_await leave(claim, Failure::busy(std::move(busy)));
       }
       if (!in_line || !passing || now - last_answer > kPatience || wait.deadline.passed(now)) {
+        if (taken.code() == Code::unknown) expect_late_execution(claim);
         co_return co_await leave(claim, taken.failure());
       }
     }
@@ -172,6 +177,24 @@ Task<Result<Grant>> TableEngine::leave(const Claim& claim, Failure why) {
   // It is known now: nothing is held.
   if (why.code() == Code::unknown) co_return Failure(Code::unreachable, why.message());
   co_return why;
+}
+
+void TableEngine::expect_late_execution(const Claim& claim) {
+  if (given_up_.insert(claim.id).second) background_.spawn(sweep(claim));
+}
+
+Task<void> TableEngine::sweep(Claim claim) {
+  constexpr Duration kLongest = std::chrono::seconds(30);
+  const BootTime end = runtime().now() + claim.ttl;
+  for (Duration pause = std::chrono::seconds(1);; pause = std::min(2 * pause, kLongest)) {
+    const Woken woken =
+        co_await sleep_until(runtime(), runtime().now() + pause, background_.stop_token());
+    if (woken == Woken::cancelled || !given_up_.contains(claim.id)) co_return;
+    const Deadline limit = request_deadline(Deadline::never());
+    static_cast<void>(co_await table_.release(claim, limit));
+    if (runtime().now() >= end) break;
+  }
+  given_up_.erase(claim.id);
 }
 
 void TableEngine::on_wake(const ClaimId& claim, const std::optional<Given>& given) {
@@ -222,6 +245,7 @@ Task<Result<void>> TableEngine::evict(const Name& name, Token token, Deadline de
 }
 
 Task<void> TableEngine::close() {
+  background_.stop();
   table_.stop();
   server_->close();
   co_return;

@@ -60,13 +60,20 @@ class TableEngine final : public Engine {
   Task<Result<Taken>> stand(const Claim& claim, bool in_line, bool turn, const Wait& wait);
   BootTime next_look(const Claim& claim, const Standing& standing) const;
   Task<Result<Grant>> leave(const Claim& claim, Failure why);
+  // A request that was given up may still be executed when the server gets to it, after the claim was
+  // taken back. Nobody would know of that hold, so it is taken back again and again for a ttl. Safe
+  // at any time: nobody asks with this id any more.
+  void expect_late_execution(const Claim& claim);
+  Task<void> sweep(Claim claim);
   void on_wake(const ClaimId& claim, const std::optional<Given>& given);
 
   std::unique_ptr<TableServer> server_;
   Guarantees guarantees_;
   Duration request_timeout_;
   std::unordered_map<ClaimId, Waiter*> waiters_;
-  ServerTable table_;  // Last: its tasks end before what they use.
+  std::unordered_set<ClaimId> given_up_;
+  ServerTable table_;
+  TaskGroup background_;  // Last: its tasks end before what they use.
 };
 
 }  // namespace holdfast::internal::table

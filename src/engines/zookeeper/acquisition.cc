@@ -36,61 +36,68 @@ Deadline Acquisition::answer_deadline() const {
 
 Task<Result<Grant>> Acquisition::run() {
   if (wait_.stop.stop_requested()) co_return cancelled();
-  bool waited = false;
-  Next next = Next::enter;
-  for (;;) {
-    Result<Children> children = Children();
+  for (Next next = Next::enter;;) {
+    if (next == Next::granted) {
+      Result<Grant> grant = co_await granted();
+      if (grant) co_return grant;
+      if (grant.code() != Code::not_held) co_return co_await leave(grant.failure());
+      next = Next::enter;  // It ended before it began.
+    }
+    Result<std::optional<Children>> children = std::optional<Children>();
     if (next == Next::enter) {
       children = co_await enter();
     } else {
-      children = co_await look();
+      Result<Children> seen = co_await look();
+      children = seen ? Result<std::optional<Children>>(*std::move(seen)) : seen.failure();
     }
     if (!children) co_return co_await leave(children.failure());
     if (state_.ended) co_return co_await leave(cancelled());
-    const Decision decision = decide(*children, state_.node);
-    state_.contended = state_.contended || children->size() > 1;
-    if (!decision.present) {
-      next = Next::enter;
-      continue;
+    Result<Next> after = Next::look;
+    if (*children) {
+      after = co_await act_on(**children);
+    } else {
+      after = co_await wait_in_line();
     }
-    if (decision.elder) {
-      const std::string elder = *decision.elder;
-      const Result<void> adopted = co_await adopt(elder);
-      if (!adopted) co_return co_await leave(adopted.failure());
-      next = Next::look;
-      continue;
+    if (!after && after.code() == Code::busy && !kept_out_by_.holder.empty()) {
+      co_return co_await leave_busy(kept_out_by_);
     }
-    if (decision.used_up) {
-      const Result<void> again = co_await start_numbers_again();
-      if (!again) co_return co_await leave(again.failure());
-      next = Next::enter;
-      continue;
-    }
-    if (decision.other_permits) {
-      co_return co_await leave(Failure(Code::invalid_argument,
-                                       "'" + claim().name.display() + "' is a semaphore of " +
-                                           std::to_string(*decision.other_permits) +
-                                           " permits, not of " + std::to_string(claim().permits) +
-                                           "; all its users must agree"));
-    }
-    next = Next::granted;
-    if (!decision.granted) {
-      if (!wait_.queue) co_return co_await leave_busy(decision);
-      waited = true;
-      const Result<Next> after = co_await wait_behind(decision);
-      if (!after && after.code() == Code::busy) co_return co_await leave_busy(decision);
-      if (!after) co_return co_await leave(after.failure());
-      next = *after;
-    }
-    if (next != Next::granted) continue;
-    Result<Grant> grant = co_await granted(waited);
-    if (grant) co_return grant;
-    if (grant.code() != Code::not_held) co_return co_await leave(grant.failure());
-    next = Next::enter;  // It ended before it began.
+    if (!after) co_return co_await leave(after.failure());
+    next = *after;
   }
 }
 
-Task<Result<Grant>> Acquisition::granted(bool waited) {
+Task<Result<Acquisition::Next>> Acquisition::act_on(const Children& children) {
+  const Decision decision = decide(children, state_.node);
+  kept_out_by_ = {};
+  state_.contended = state_.contended || children.size() > 1;
+  if (!decision.present) co_return Next::enter;
+  if (decision.elder) {
+    const std::string elder = *decision.elder;
+    const Result<void> adopted = co_await adopt(elder);
+    if (!adopted) co_return adopted.failure();
+    co_return Next::look;
+  }
+  if (decision.used_up) {
+    const Result<void> again = co_await start_numbers_again();
+    if (!again) co_return again.failure();
+    co_return Next::enter;
+  }
+  if (decision.other_permits) {
+    co_return Failure(Code::invalid_argument,
+                      "'" + claim().name.display() + "' is a semaphore of " +
+                          std::to_string(*decision.other_permits) + " permits, not of " +
+                          std::to_string(claim().permits) + "; all its users must agree");
+  }
+  if (decision.granted) co_return Next::granted;
+  kept_out_by_ = decision;
+  if (!wait_.queue) co_return Failure::busy({});
+  waited_ = true;
+  stand_in_line();
+  inform_others(children);
+  co_return co_await wait_behind(decision);
+}
+
+Task<Result<Grant>> Acquisition::granted() {
   if (wait_.stop.stop_requested()) co_return cancelled();
   std::optional<Grant> grant = grant_of(state_);
   // One that is half over is not worth much to one who does not renew it.
@@ -101,7 +108,7 @@ Task<Result<Grant>> Acquisition::granted(bool waited) {
     if (!*there || !grant) co_return Failure(Code::not_held, "the session expired");
   }
   state_.held = true;
-  if (waited && claim().mode == Mode::permit) {
+  if (waited_ && claim().mode == Mode::permit) {
     // Who watches us is among the first of those who wait now, and has to know.
     NodeData data = data_of(state_);
     data.held = true;
@@ -132,7 +139,10 @@ Task<Result<bool>> Acquisition::confirm() {
 
 // ---- Entering ----------------------------------------------------------------------------------
 
-Task<Result<Acquisition::Children>> Acquisition::enter() {
+Task<Result<std::optional<Acquisition::Children>>> Acquisition::enter() {
+  using Reading = LockNodes::Reading;
+  place_.reset();
+  state_.sentry.reset();
   state_.node.clear();
   for (;;) {
     const Deadline limit = answer_deadline();
@@ -149,14 +159,25 @@ Task<Result<Acquisition::Children>> Acquisition::enter() {
     std::string data = data_of(state_).text();
     state_.incarnation = session().incarnation();
     may_be_there_ = true;
+    const bool behind =
+        wait_.queue && claim().mode == Mode::exclusive && own_queue_.long_enough(state_.lock_path);
+    const bool alone = !behind && nodes_.likely_alone(state_.lock_path);
+    const Reading reading = behind || alone ? Reading::nothing : Reading::queue;
     Result<LockNodes::Entered> entered =
-        co_await nodes_.enter(session(), claim(), std::move(data), limit, wait_.stop);
+        co_await nodes_.enter(session(), claim(), std::move(data), reading, limit, wait_.stop);
     if (entered) {
       may_be_there_ = false;
       state_.node = entered->node;
       state_.token = entered->token;
       state_.incarnation = entered->incarnation;
-      co_return std::move(entered->children);
+      if (entered->children) co_return std::move(entered->children);
+      if (alone && nodes_.is_alone(state_.lock_path, state_.node, state_.token)) {
+        co_return Children{state_.node};
+      }
+      if (behind && !runs_out(parse_claim_node(state_.node)->sequence)) co_return std::nullopt;
+      Result<Children> children = co_await look();
+      if (!children) co_return children.failure();
+      co_return *std::move(children);
     }
     if (entered.code() != Code::unknown) {
       may_be_there_ = false;
@@ -167,7 +188,7 @@ Task<Result<Acquisition::Children>> Acquisition::enter() {
     Children children;
     const Result<bool> found = co_await find_again(children);
     if (!found) co_return found.failure();
-    if (*found) co_return children;
+    if (*found) co_return std::move(children);
   }
 }
 
@@ -206,6 +227,7 @@ Task<Result<void>> Acquisition::adopt(std::string elder) {
   const Reply& read = answers->replies.front();
   if (!read.ok()) co_return nodes_.failure_of(read.error, "reading", path);
   const std::optional<NodeData> data = NodeData::parse(read.data);
+  state_.sentry.reset();
   state_.node = elder;
   state_.token = Token(static_cast<std::uint64_t>(read.stat->czxid));
   if (data && data->token) state_.token = *data->token;
@@ -256,6 +278,12 @@ Task<Result<Acquisition::Children>> Acquisition::look() {
 
 Task<Result<bool>> Acquisition::set_watch(const Decision& decision) {
   Requests requests;
+  // Our own as well, and first: who takes it away must not find us a holder later.
+  const bool sentry = claim().mode != Mode::permit && !state_.sentry;
+  if (sentry) {
+    state_.post_sentry();
+    requests.get_data(state_.node_path(), true);
+  }
   if (decision.watch.empty()) {
     requests.get_children(state_.lock_path, true);
   } else {
@@ -264,8 +292,11 @@ Task<Result<bool>> Acquisition::set_watch(const Decision& decision) {
   const Deadline limit = answer_deadline();
   const Result<Answers> answers = co_await session().ask(std::move(requests), limit, wait_.stop);
   if (!answers && answers.code() != Code::unknown) co_return answers.failure();
-  if (!answers) co_return false;
-  const Reply& reply = answers->replies.front();
+  if (!answers || answers->replies.front().error == Error::no_node) {
+    if (sentry) state_.sentry.reset();
+    co_return false;
+  }
+  const Reply& reply = answers->replies.back();
   if (reply.error == Error::no_node) co_return false;
   if (!reply.ok()) co_return nodes_.failure_of(reply.error, "reading", state_.lock_path);
   if (decision.watch.empty()) {
@@ -280,9 +311,6 @@ Task<Result<bool>> Acquisition::set_watch(const Decision& decision) {
 
 Task<Result<Acquisition::Next>> Acquisition::wait_behind(const Decision& decision) {
   using Kind = Session::Watch::Kind;
-  // Nobody tells of a server that stays away.
-  constexpr Duration kLook = std::chrono::seconds(1);
-  constexpr Duration kPatience = std::chrono::seconds(30);
   const bool all = decision.watch.empty();
   state_.told.reset();
   const Session::Watch watch(session(), all ? Kind::children : Kind::data,
@@ -297,23 +325,83 @@ Task<Result<Acquisition::Next>> Acquisition::wait_behind(const Decision& decisio
   BootTime last_attached = runtime_.now();
   for (;;) {
     if (state_.expired() || self.gone()) co_return Next::enter;
+    // Told of in the order in which it happened; if both, a look shows what is left.
+    if (state_.sentry && state_.sentry->fired()) {
+      state_.sentry.reset();
+      co_return Next::look;
+    }
     if (watch.fired()) {
       const bool grants =
           decision.end_grants || (decision.release_grants && watch.saw_data_change());
       co_return grants ? Next::granted : Next::look;
     }
-    const BootTime now = runtime_.now();
-    if (session().attached()) last_attached = now;
-    if (now - last_attached > kPatience) {
-      co_return Failure(Code::unreachable, "no ZooKeeper server has answered for a while");
-    }
-    const Deadline limit = wait_.deadline.sooner(now + runtime_.jitter(kLook));
-    const Woken woken = co_await state_.told.wait(limit, wait_.stop);
-    state_.told.reset();
-    if (state_.ended || woken == Woken::cancelled) co_return cancelled();
-    if (watch.fired()) continue;  // It came in the last moment.
-    if (wait_.deadline.passed(runtime_.now())) co_return Failure::busy({});
+    const Result<void> rested = co_await rest(last_attached);
+    if (state_.ended) co_return cancelled();
+    if (!rested && !watch.fired()) co_return rested.failure();  // It may come in the last moment.
+    if (!rested && rested.code() == Code::cancelled) co_return rested.failure();
   }
+}
+
+Task<Result<void>> Acquisition::rest(BootTime& last_attached) {
+  // Nobody tells of a server that stays away.
+  constexpr Duration kLook = std::chrono::seconds(1);
+  constexpr Duration kPatience = std::chrono::seconds(30);
+  const BootTime now = runtime_.now();
+  if (session().attached()) last_attached = now;
+  if (now - last_attached > kPatience) {
+    co_return Failure(Code::unreachable, "no ZooKeeper server has answered for a while");
+  }
+  const Deadline limit = wait_.deadline.sooner(now + runtime_.jitter(kLook));
+  const Woken woken = co_await state_.told.wait(limit, wait_.stop);
+  state_.told.reset();
+  if (state_.ended || woken == Woken::cancelled) co_return cancelled();
+  if (wait_.deadline.passed(runtime_.now())) co_return Failure::busy({});
+  co_return Result<void>();
+}
+
+// ---- Behind other claims of this client --------------------------------------------------------
+
+void Acquisition::stand_in_line() {
+  const std::int32_t number = parse_claim_node(state_.node)->sequence;
+  if (place_ || claim().mode != Mode::exclusive || runs_out(number)) return;
+  place_.emplace(own_queue_, state_.lock_path, state_.node, static_cast<std::uint64_t>(number),
+                 state_.told);
+}
+
+void Acquisition::inform_others(const Children& children) {
+  std::vector<ClaimNode> nodes;
+  own_queue_.for_each_unsure(state_.lock_path, [&](OwnQueue<Predecessor>::Place& place) {
+    if (nodes.empty()) nodes = in_order(children);
+    const auto own = std::ranges::lower_bound(nodes, static_cast<std::int32_t>(place.order()), {},
+                                              &ClaimNode::sequence);
+    // Not there yet, not there any more, or the first of all: then it looks for itself.
+    if (own == nodes.end() || own == nodes.begin() || own->name != place.name()) return;
+    place.before = Predecessor{*std::prev(own), std::prev(own) == nodes.begin()};
+  });
+}
+
+Task<Result<Acquisition::Next>> Acquisition::wait_in_line() {
+  waited_ = true;
+  state_.contended = true;
+  kept_out_by_ = {};
+  state_.told.reset();
+  stand_in_line();
+  {
+    const Session::Vouched self(session(), state_.node_path(), state_.told);
+    BootTime last_attached = runtime_.now();
+    while (!place_->near_front()) {
+      if (state_.expired() || self.gone()) co_return Next::enter;
+      const Result<void> rested = co_await rest(last_attached);
+      // Who is in our way is found out by a look, on which the next wait ends at once.
+      if (!rested && rested.code() == Code::busy) co_return Next::look;
+      if (!rested) co_return rested.failure();
+    }
+  }
+  if (!place_->before) co_return Next::look;
+  const Decision decision = decide_behind(*place_->before);
+  const Result<Next> after = co_await wait_behind(decision);
+  if (!after && after.code() == Code::busy) co_return Next::look;
+  co_return after;
 }
 
 // ---- Leaving -----------------------------------------------------------------------------------

@@ -25,10 +25,11 @@ class Acquisition {
   using Spawn = std::function<void(Task<void>)>;
 
   // All must outlive it. `spawn` runs what nobody has to wait for.
-  Acquisition(Runtime& runtime, LockNodes& nodes, ClaimState& state, const Wait& wait,
-              Duration request_timeout, Spawn spawn)
+  Acquisition(Runtime& runtime, LockNodes& nodes, OwnQueue<Predecessor>& own_queue,
+              ClaimState& state, const Wait& wait, Duration request_timeout, Spawn spawn)
       : runtime_(runtime),
         nodes_(nodes),
+        own_queue_(own_queue),
         state_(state),
         wait_(wait),
         request_timeout_(request_timeout),
@@ -47,18 +48,27 @@ class Acquisition {
   // should still be answered.
   Deadline answer_deadline() const;
 
-  // Makes the node, or finds the one that was made without our hearing of it.
-  Task<Result<Children>> enter();
+  // Makes the node, or finds the one that was made without our hearing of it. Without the queue
+  // if others of this client are before us (see OwnQueue).
+  Task<Result<std::optional<Children>>> enter();
   Task<Result<bool>> find_again(Children& children);
   Task<Result<Children>> look();
   // Goes over to the node of an earlier attempt.
   Task<Result<void>> adopt(std::string elder);
   // The lock's numbers have run out: leaves the queue, and comes again soon.
   Task<Result<void>> start_numbers_again();
+  Task<Result<Next>> act_on(const Children& children);
   // Until something happened that this claim has to know. The failure is the end of it.
   Task<Result<Next>> wait_behind(const Decision& decision);
+  // The same behind other claims of this client: until we are near the front of them.
+  Task<Result<Next>> wait_in_line();
+  // Until something is told, or a moment has passed. The failure is the end of it.
+  Task<Result<void>> rest(BootTime& last_attached);
+  void stand_in_line();
+  // What the queue says of those of this client who do not know who is before them.
+  void inform_others(const Children& children);
   Task<Result<bool>> set_watch(const Decision& decision);
-  Task<Result<Grant>> granted(bool waited);
+  Task<Result<Grant>> granted();
   // Proves that the session lives, by a look at the claim's own node. False if that is gone.
   Task<Result<bool>> confirm();
 
@@ -69,12 +79,16 @@ class Acquisition {
 
   Runtime& runtime_;
   LockNodes& nodes_;
+  OwnQueue<Predecessor>& own_queue_;
   ClaimState& state_;
   const Wait& wait_;
   const Duration request_timeout_;
   const Spawn spawn_;
   int restarts_ = 0;
+  bool waited_ = false;
+  Decision kept_out_by_;       // if its holder is known
   bool may_be_there_ = false;  // a node whose name we do not know
+  std::optional<OwnQueue<Predecessor>::Place> place_;
 };
 
 }  // namespace holdfast::internal::zookeeper

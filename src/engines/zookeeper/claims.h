@@ -3,9 +3,12 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 
+#include "base/own_queue.h"
+#include "engines/zookeeper/queue.h"
 #include "engines/zookeeper/session.h"
 #include "holdfast/engine.h"
 #include "holdfast/runtime.h"
@@ -25,6 +28,13 @@ class ClaimState final : private Timer {
         use_(session) {}
   ~ClaimState() override { runtime_.disarm(*this); }
 
+  // From the request on that sets the watch.
+  void post_sentry() {
+    sentry.emplace(*session, Session::Watch::Kind::data, node_path(), told, [this] {
+      if (held && on_intrusion) on_intrusion();
+    });
+  }
+
   const Claim claim;
   const std::shared_ptr<Session> session;
   const std::string lock_path;
@@ -34,7 +44,10 @@ class ClaimState final : private Timer {
   bool held = false;
   bool contended = false;  // others were in the queue when it came
   bool ended = false;      // released, while somebody waits for it
-  Event told;              // there is a reason for the one who waits to look
+  // Tells when somebody takes its node away, or writes into it.
+  std::optional<Session::Watch> sentry;
+  std::function<void()> on_intrusion;  // while it holds
+  Event told;                          // there is a reason for the one who waits to look
 
   std::string node_path() const { return lock_path + '/' + node; }
   // The session that the node belongs to is over, and so is the node.
@@ -74,7 +87,14 @@ class Claims {
   void for_each(F visit) const {
     for (const auto& [id, state] : all_) visit(*state);
   }
+  template <class F>
+  void for_each_shared(F visit) const {
+    for (const auto& [id, state] : all_) visit(state);
+  }
   void clear() { all_.clear(); }
+
+  // Those that wait, by the paths of their locks.
+  OwnQueue<Predecessor> queue;
 
  private:
   std::unordered_map<ClaimId, State> all_;

@@ -1,7 +1,6 @@
 #include "engines/zookeeper/lock_nodes.h"
 
 #include "base/text.h"
-#include "engines/zookeeper/queue.h"
 
 namespace holdfast::internal::zookeeper {
 
@@ -35,8 +34,8 @@ Failure LockNodes::failure_of(Error error, const std::string& doing,
 // ---- Entering ----------------------------------------------------------------------------------
 
 Task<Result<LockNodes::Entered>> LockNodes::enter(Session& session, const Claim& claim,
-                                                  std::string data, Deadline deadline,
-                                                  std::stop_token stop) {
+                                                  std::string data, Reading reading,
+                                                  Deadline deadline, std::stop_token stop) {
   constexpr int kRounds = 5;
   constexpr std::size_t kMostKnown = 10'000;
   const std::string path = lock_path(claim.name);
@@ -50,20 +49,23 @@ Task<Result<LockNodes::Entered>> LockNodes::enter(Session& session, const Claim&
                       containers_ ? CreateMode::container : CreateMode::persistent);
     }
     requests.create(Op::create2, prefix, data, settings_.access, CreateMode::ephemeral_sequential);
-    requests.get_children(path, false);
-    const Result<Answers> answers = co_await session.call(std::move(requests), deadline, stop);
+    const bool list = reading == Reading::queue;
+    if (list) requests.get_children(path, false);
+    Result<Answers> answers = co_await session.call(std::move(requests), deadline, stop);
     if (!answers) co_return answers.failure();
-    const std::vector<Reply>& replies = answers->replies;
-    const Reply& created = replies[replies.size() - 2];
-    const Reply& listed = replies.back();
+    std::vector<Reply>& replies = answers->replies;
+    const Reply& created = replies[replies.size() - (list ? 2 : 1)];
     if (created.ok()) {
       if (known_.size() >= kMostKnown) known_.clear();
       if (make_lock) known_.insert(path);
-      if (!listed.ok()) co_return Failure(Code::unknown, describe(listed.error));
-      co_return Entered{.node = created.path.substr(path.size() + 1),
-                        .token = Token(static_cast<std::uint64_t>(created.stat->czxid)),
-                        .children = listed.children,
-                        .incarnation = answers->incarnation};
+      Entered entered{.node = created.path.substr(path.size() + 1),
+                      .token = Token(static_cast<std::uint64_t>(created.stat->czxid)),
+                      .children = {},
+                      .incarnation = answers->incarnation};
+      Reply& listed = replies.back();
+      if (list && !listed.ok()) co_return Failure(Code::unknown, describe(listed.error));
+      if (list) entered.children = std::move(listed.children);
+      co_return entered;
     }
     error = created.error;
     if (error != Error::no_node) break;
@@ -104,13 +106,46 @@ Task<Result<void>> LockNodes::make_chroot(Session& session, Deadline deadline,
   co_return failure_of(last, "creating the chroot", chroot);
 }
 
+// ---- Alone -------------------------------------------------------------------------------------
+
+bool LockNodes::likely_alone(const std::string& lock_path) {
+  const auto habit = habits_.find(lock_path);
+  return habit != habits_.end() && habit->second.guesses.worth_a_look();
+}
+
+bool LockNodes::is_alone(const std::string& lock_path, const std::string& node, Token token) {
+  const std::optional<ClaimNode> parsed = parse_claim_node(node);
+  const auto habit = habits_.find(lock_path);
+  if (!parsed || habit == habits_.end()) return false;
+  const bool alone = follows_directly(habit->second.former, parsed->sequence, token.value());
+  alone ? habit->second.guesses.came() : habit->second.guesses.came_not();
+  return alone;
+}
+
+void LockNodes::left(const std::string& lock_path, const std::string& node, Token token,
+                     bool contended) {
+  constexpr std::size_t kMostHabits = 10'000;
+  const std::optional<ClaimNode> parsed = parse_claim_node(node);
+  if (contended || !parsed || parsed->kept) {
+    habits_.erase(lock_path);
+    return;
+  }
+  if (habits_.size() >= kMostHabits && !habits_.contains(lock_path)) habits_.clear();
+  habits_[lock_path].former = Former{parsed->sequence, token.value()};
+}
+
 // ---- Reading and removing ----------------------------------------------------------------------
 
 Task<Result<std::vector<std::string>>> LockNodes::children_of(Session& session, std::string path,
                                                               bool fresh, Deadline deadline,
                                                               std::stop_token stop) {
   Requests requests;
-  if (fresh) requests.sync(path);
+  if (fresh) {
+    // A write that changes nothing: what was decided before it is known to the server that answers
+    // it. (A `sync` does not do that on the leader itself, which may be behind its followers.)
+    Requests::Transaction barrier(requests);
+    barrier.check(path, -1);
+  }
   requests.get_children(path, false);
   Result<Answers> answers = co_await session.ask(std::move(requests), deadline, std::move(stop));
   if (!answers && answers.code() == Code::unknown) {  // Looking leaves nothing behind.

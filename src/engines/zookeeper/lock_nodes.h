@@ -3,12 +3,16 @@
 // the loop only.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
+#include "base/eagerness.h"
 #include "engines/zookeeper/node_data.h"
 #include "engines/zookeeper/paths.h"
+#include "engines/zookeeper/queue.h"
 #include "engines/zookeeper/session.h"
 
 namespace holdfast::internal::zookeeper {
@@ -27,13 +31,14 @@ class LockNodes {
   struct Entered {
     std::string node;  // its name, without the path
     Token token;
-    std::vector<std::string> children;
+    std::optional<std::vector<std::string>> children;
     std::uint64_t incarnation = 0;  // of the session
   };
-  // Makes the claim's node, and the lock's if it is not there, and reads the queue: one round trip.
-  // unknown: the node may be there, or may still come.
+  enum class Reading { queue, nothing };
+  // Makes the claim's node, and the lock's if it is not there, and reads the queue, if that is
+  // wanted: one round trip. unknown: the node may be there, or may still come.
   Task<Result<Entered>> enter(Session& session, const Claim& claim, std::string data,
-                              Deadline deadline, std::stop_token stop);
+                              Reading reading, Deadline deadline, std::stop_token stop);
 
   // The children of `path`; none if it is not there. `fresh`: all that was done before is seen,
   // through whatever server.
@@ -49,6 +54,13 @@ class LockNodes {
   Task<Result<Removal>> remove(Session& session, std::string node_path, bool held,
                                Deadline deadline);
 
+  // Whether the next claim of a lock is likely to be alone, and can do without reading the queue.
+  bool likely_alone(const std::string& lock_path);
+  // Whether it is. A guess that was wrong makes for fewer guesses.
+  bool is_alone(const std::string& lock_path, const std::string& node, Token token);
+  // A claim that held exclusively has been removed. `contended`: others were there.
+  void left(const std::string& lock_path, const std::string& node, Token token, bool contended);
+
   // How an error reads to a user of the lock.
   Failure failure_of(Error error, const std::string& doing, const std::string& path) const;
 
@@ -60,6 +72,12 @@ class LockNodes {
   const Settings& settings_;
   // Locks whose nodes were there: they need not be made. Servers remove those that nobody uses.
   std::unordered_set<std::string> known_;
+  // Locks that this client used alone when it last did.
+  struct Habit {
+    Former former;
+    Eagerness guesses;
+  };
+  std::unordered_map<std::string, Habit> habits_;
   bool containers_ = true;  // the servers have them
 };
 

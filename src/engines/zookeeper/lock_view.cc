@@ -1,6 +1,8 @@
 #include "engines/zookeeper/lock_view.h"
 
 #include <algorithm>
+#include <array>
+#include <cstdio>
 
 namespace holdfast::internal::zookeeper {
 
@@ -9,6 +11,13 @@ namespace {
 // Looking leaves nothing behind.
 Failure unseen(const Failure& why) {
   return why.code() == Code::unknown ? Failure(Code::unreachable, why.message()) : why;
+}
+
+// As ZooKeeper's own tools write it.
+std::string session_text(std::int64_t id) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "0x%llx", static_cast<unsigned long long>(id));
+  return text.data();
 }
 
 }  // namespace
@@ -68,6 +77,7 @@ LockInfo LockView::describe_lock(const Name& name, const std::vector<SeenNode>& 
       // From when it is there; how long it waited nobody knows. (It can last half as long again as
       // its ttl: see SessionProof.)
       if (one.data) holder.expires_in = one.data->ttl;
+      holder.details = {{"session", session_text(one.stat.owner)}};
       info.last_token = std::max(info.last_token, holder.token);
       info.holders.push_back(std::move(holder));
     } else {

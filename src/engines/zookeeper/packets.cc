@@ -139,12 +139,6 @@ void Requests::get_children(const std::string& path, bool watch) {
   end(place);
 }
 
-void Requests::sync(const std::string& path) {
-  const std::size_t place = begin(Op::sync);
-  JuteWriter(bytes_).bytes(path);
-  end(place);
-}
-
 void Requests::close_session() { end(begin(Op::close_session)); }
 
 // ---- Transactions ------------------------------------------------------------------------------

@@ -96,8 +96,6 @@ class Requests {
   void get_data(const std::string& path, bool watch);
   void set_data(const std::string& path, std::string_view data, std::int32_t version);
   void get_children(const std::string& path, bool watch);
-  // The server then knows all that its leader knew; what is asked next sees that.
-  void sync(const std::string& path);
   void close_session();
 
   // One transaction: all of its steps, or none.

@@ -62,6 +62,24 @@ inline std::vector<ClaimNode> in_order(const std::vector<std::string>& children)
   return nodes;
 }
 
+// A claim of this client that held alone, and is gone.
+struct Former {
+  std::int32_t sequence = 0;
+  std::uint64_t czxid = 0;  // the transaction that made its node
+};
+
+// Whether a claim with this number, made by that transaction, is the only one in its queue. A lock
+// counts all children that are ever made in it. The former had nobody before it; if ours has the
+// next number, nothing was made in between either. Unless it is not the same lock any more: who
+// deletes it and makes it again starts the numbers at 0. But then more transactions have passed than
+// that number says, for each makes one claim, in Curator and kazoo as with us; and transactions have
+// numbers, too. (Those begin again with each leader, and its number is the upper half.)
+inline bool follows_directly(const Former& former, std::int32_t sequence, std::uint64_t czxid) {
+  if (runs_out(sequence) || former.sequence < 0 || sequence != former.sequence + 1) return false;
+  if (czxid >> 32 != former.czxid >> 32 || czxid <= former.czxid) return false;
+  return czxid - former.czxid <= static_cast<std::uint64_t>(sequence);
+}
+
 // Whether the one at `index` holds: no others than those it can share with are before it.
 inline bool holds(const std::vector<ClaimNode>& nodes, std::size_t index) {
   const ClaimNode& self = nodes[index];
@@ -92,6 +110,26 @@ struct Decision {
   // It waits itself, and when it gets in it says so.
   bool look_if_held = false;
 };
+
+// The one just before a claim.
+struct Predecessor {
+  ClaimNode node;
+  bool alone = false;  // nothing is before it
+};
+
+// What an exclusive claim has to wait for.
+inline Decision decide_behind(const Predecessor& predecessor) {
+  const auto& [before, alone] = predecessor;
+  Decision decision;
+  decision.present = true;
+  decision.watch = before.name;
+  const bool ours = before.claim.has_value();
+  const bool can_move = ours && !before.kept;
+  decision.end_grants = alone && !can_move;
+  decision.release_grants =
+      ours && (before.mode == Mode::exclusive || (before.mode == Mode::shared && alone));
+  return decision;
+}
 
 // REQUIRES: `own` is the name of a claim's node.
 inline Decision decide(const std::vector<std::string>& children, const std::string& own) {

@@ -165,5 +165,66 @@ TEST(QueueTest, TheNodeOfAnEarlierAttemptCounts) {
   EXPECT_FALSE(decide(names, node(7, 1)).elder);
 }
 
+// ---- Without reading the queue -----------------------------------------------------------------
+
+constexpr std::uint64_t kEpoch = std::uint64_t{7} << 32;
+
+TEST(QueueTest, TheNextNumberAfterOneThatHeldAloneIsAlone) {
+  const Former former{.sequence = 100, .czxid = kEpoch + 5000};
+  EXPECT_TRUE(follows_directly(former, 101, kEpoch + 5002));
+  EXPECT_TRUE(follows_directly(former, 101, kEpoch + 5101)) << "others used the servers meanwhile";
+}
+
+TEST(QueueTest, ANumberThatWasSkippedWasSomebodyElses) {
+  const Former former{.sequence = 100, .czxid = kEpoch + 5000};
+  EXPECT_FALSE(follows_directly(former, 102, kEpoch + 5003));
+  EXPECT_FALSE(follows_directly(former, 100, kEpoch + 5003));
+  EXPECT_FALSE(follows_directly(former, 3, kEpoch + 5003)) << "the lock was made anew";
+}
+
+// Our claim had number 100. Somebody deletes the lock, makes it anew, and a hundred and one claims
+// are made in it, of which the last one holds; the next one is ours, with number 101 again.
+TEST(QueueTest, TheSameNumberInALockThatWasMadeAnewIsNotTakenForTheNextOne) {
+  const Former former{.sequence = 100, .czxid = kEpoch + 5000};
+  constexpr std::uint64_t kOurRemoval = 1, kClaims = 101;  // Lock and first claim may be one.
+  const std::uint64_t ours = former.czxid + kOurRemoval + kClaims + 1;
+  EXPECT_FALSE(follows_directly(former, 101, ours));
+}
+
+TEST(QueueTest, AnotherLeadersTransactionsCannotBeCounted) {
+  const Former former{.sequence = 100, .czxid = kEpoch + 5000};
+  EXPECT_FALSE(follows_directly(former, 101, kEpoch + (std::uint64_t{1} << 32) + 5002));
+  EXPECT_FALSE(follows_directly(former, 101, kEpoch + 4000));
+}
+
+TEST(QueueTest, WhereNumbersRunOutTheQueueIsRead) {
+  EXPECT_FALSE(follows_directly({.sequence = INT32_MAX - 1, .czxid = 5}, INT32_MAX, 7));
+  EXPECT_FALSE(follows_directly({.sequence = INT32_MIN, .czxid = 5}, INT32_MIN + 1, 7));
+}
+
+// One that knows only who is before it decides as one that has read the queue.
+TEST(QueueTest, BehindAKnownOneItIsTheSameAsWithTheWholeQueue) {
+  const std::vector<Names> queues{
+      {node(1, 1), node(9, 9)},
+      {node(1, 1), node(2, 2), node(9, 9)},
+      {curator(1), node(9, 9)},
+      {node(1, 1), curator(2), node(9, 9)},
+      {reader(1, 1), node(9, 9)},
+      {reader(1, 1), reader(2, 2), node(9, 9)},
+      {node(1, 1), reader(2, 2), node(9, 9)},
+      {permit(1, 1, 2), node(9, 9)},
+      {permit(1, 1, 2), permit(2, 2, 2), node(9, 9)},
+  };
+  for (const Names& queue : queues) {
+    const Decision whole = decide(queue, node(9, 9));
+    const std::vector<ClaimNode> nodes = in_order(queue);
+    const Decision behind = decide_behind({nodes[nodes.size() - 2], nodes.size() == 2});
+    EXPECT_EQ(behind.watch, whole.watch);
+    EXPECT_EQ(behind.end_grants, whole.end_grants) << whole.watch;
+    EXPECT_EQ(behind.release_grants, whole.release_grants) << whole.watch;
+    EXPECT_FALSE(behind.granted);
+  }
+}
+
 }  // namespace
 }  // namespace holdfast::internal::zookeeper

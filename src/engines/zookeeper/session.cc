@@ -25,7 +25,8 @@ Session::Session(Runtime& runtime, const Settings& settings, Duration timeout,
       key_(std::move(key).value_or(SessionKey())),
       woken_(runtime),
       background_(runtime),
-      reopening_(runtime, [this] { return try_to_open(); }, [] {}) {
+      reopening_(
+          runtime, [this] { return try_to_open(); }, [] {}) {
   // Clients spread over the servers.
   for (std::size_t i = servers_.size(); i > 1; --i) {
     std::swap(servers_[i - 1], servers_[runtime.random() % i]);
@@ -321,10 +322,12 @@ Task<void> Session::look_after(Deadline deadline) {
 
 // ---- Watches -----------------------------------------------------------------------------------
 
-Session::Watch::Watch(Session& session, Kind kind, std::string path, Event& told)
+Session::Watch::Watch(Session& session, Kind kind, std::string path, Event& told,
+                      std::function<void()> then)
     : session_(session),
       kind_(kind),
       told_(told),
+      then_(std::move(then)),
       place_(session.watches_.emplace(std::move(path), this)) {}
 
 Session::Vouched::Vouched(Session& session, std::string path, Event& told)
@@ -334,6 +337,7 @@ Session::Vouched::Vouched(Session& session, std::string path, Event& told)
       place_(session.vouched_.insert(session.vouched_.end(), this)) {}
 
 void Session::on_event(const WatchEvent& event) {
+  std::vector<std::function<void()>> consequences;  // They may change what we go through here.
   const auto [begin, end] = watches_.equal_range(event.path);
   for (auto it = begin; it != end; ++it) {
     Watch& watch = *it->second;
@@ -343,7 +347,9 @@ void Session::on_event(const WatchEvent& event) {
     if (watch.fired()) continue;
     watch.type_ = event.type;
     watch.told_.set();
+    if (watch.then_) consequences.push_back(watch.then_);
   }
+  for (const std::function<void()>& consequence : consequences) consequence();
 }
 
 }  // namespace holdfast::internal::zookeeper

@@ -122,7 +122,9 @@ class Session final : private ConnectionListener {
 class Session::Watch {
  public:
   enum class Kind { data, children };
-  Watch(Session& session, Kind kind, std::string path, Event& told);
+  // `then` is called when it fires, not when the session expires.
+  Watch(Session& session, Kind kind, std::string path, Event& told,
+        std::function<void()> then = nullptr);
   ~Watch() { session_.watches_.erase(place_); }
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
@@ -138,6 +140,7 @@ class Session::Watch {
   Session& session_;
   const Kind kind_;
   Event& told_;
+  const std::function<void()> then_;
   std::multimap<std::string, Watch*>::iterator place_;
   std::optional<WatchEvent::Type> type_;
   bool set_again_ = false;

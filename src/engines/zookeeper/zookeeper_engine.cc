@@ -6,6 +6,7 @@
 #include "engines/zookeeper/acquisition.h"
 #include "engines/zookeeper/lock_view.h"
 #include "engines/zookeeper/renewals.h"
+#include "engines/zookeeper/sentries.h"
 
 namespace holdfast::internal {
 
@@ -23,6 +24,7 @@ using zookeeper::NodeData;
 using zookeeper::Renewals;
 using zookeeper::Requests;
 using zookeeper::SeenNode;
+using zookeeper::Sentries;
 using zookeeper::Session;
 
 class ZooKeeperEngine final : public Engine {
@@ -70,6 +72,7 @@ class ZooKeeperEngine final : public Engine {
   Renewals renewals_;
   std::map<Duration, SessionRef> sessions_;  // by the timeout that was asked for
   Claims claims_;
+  Sentries sentries_;
   TaskGroup background_;  // Last: its tasks end before what they use.
 };
 
@@ -87,6 +90,7 @@ ZooKeeperEngine::ZooKeeperEngine(zookeeper::Settings settings, Runtime& runtime)
                  claims_.forget(state);
                  if (node_is_there) background_.spawn(remove_in_background(lost));
                }}),
+      sentries_(runtime, claims_, settings_.request_timeout),
       background_(runtime) {}
 
 // ---- Sessions ----------------------------------------------------------------------------------
@@ -140,8 +144,9 @@ Task<Result<Grant>> ZooKeeperEngine::acquire(const Claim& claim, const Wait& wai
   }
   const auto state = std::make_shared<ClaimState>(runtime(), claim, session_for(claim),
                                                   nodes_.lock_path(claim.name));
+  state->on_intrusion = [this, id = claim.id] { doubt(id); };
   claims_.add(state);
-  Acquisition acquisition(runtime(), nodes_, *state, wait, settings_.request_timeout,
+  Acquisition acquisition(runtime(), nodes_, claims_.queue, *state, wait, settings_.request_timeout,
                           [this](Task<void> task) { background_.spawn(std::move(task)); });
   const Result<Grant> grant = co_await acquisition.run();
   if (!grant) {
@@ -154,6 +159,7 @@ Task<Result<Grant>> ZooKeeperEngine::acquire(const Claim& claim, const Wait& wai
     state->session->leave_behind();
   } else {
     believe(*state, *grant);
+    sentries_.granted(*state);
   }
   co_return grant;
 }
@@ -206,6 +212,9 @@ Task<Result<bool>> ZooKeeperEngine::release(const Claim& claim, Deadline deadlin
       co_await nodes_.remove(*state->session, path, tell, limit);
   if (!removed && state->expired()) co_return false;
   if (!removed) co_return removed.failure();
+  if (held && removed->removed && claim.mode == Mode::exclusive) {
+    nodes_.left(state->lock_path, state->node, state->token, state->contended);
+  }
   // Nothing there the second time: the first attempt may have ended it.
   co_return held && (removed->removed || removed->repeated);
 }
@@ -424,6 +433,7 @@ Task<void> ZooKeeperEngine::close_session(SessionRef session) {
 
 Task<void> ZooKeeperEngine::close() {
   background_.stop();
+  sentries_.stop();
   claims_.for_each([this](ClaimState& state) {
     const bool shared = std::any_of(sessions_.begin(), sessions_.end(), [&](const auto& entry) {
       return entry.second == state.session;

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <mutex>
 #include <optional>
+#include <random>
 #include <thread>
 
 #include "flight.h"
@@ -37,8 +38,12 @@ class OurWorker {
     if (verb == "pairs") return pairs(words);
     if (verb == "contend") return contend(words);
     if (verb == "stop") return stop();
+    if (verb == "hold") return hold(words);
+    if (verb == "drop") return held_.reset(), "ok";
+    if (verb == "wait") return wait(words);
     if (verb == "flight") return flight(words);
     if (verb == "threads") return threads(words);
+    if (verb == "mix") return mix(words);
     return "what?";
   }
 
@@ -83,6 +88,21 @@ class OurWorker {
     return format("%.1f", Race(pairs).rate(Seconds(seconds / 5), Seconds(seconds)));
   }
 
+  std::string mix(std::istringstream& words) {
+    SharedMutex mutex = client_.shared_mutex(next<std::string>(words));
+    const double seconds = next<double>(words);
+    const int write_percent = next<int>(words);
+    const auto hold = std::chrono::microseconds(next<int>(words));
+    std::mt19937 random{std::random_device{}()};
+    const auto pair = [&] {
+      const bool writes = static_cast<int>(random() % 100) < write_percent;
+      Lease lease = (writes ? mutex.acquire() : mutex.acquire_shared()).value();
+      std::this_thread::sleep_for(hold);
+      lease.release().value();
+    };
+    return time_pairs(seconds, pair);
+  }
+
   std::string contend(std::istringstream& words) {
     const auto name = next<std::string>(words);
     const int count = next<int>(words);
@@ -94,6 +114,30 @@ class OurWorker {
       contenders_.emplace_back([=, this, mutex = client_.mutex(name)]() mutable {
         try {
           contend_alone(mutex, i, hold, pause);
+        } catch (const std::exception& error) {
+          std::printf("failed: %s\n", error.what());
+          std::fflush(stdout);
+          _exit(1);
+        }
+      });
+    }
+    return "ok";
+  }
+
+  std::string hold(std::istringstream& words) {
+    held_ = client_.mutex(next<std::string>(words)).acquire().value();
+    return "ok";
+  }
+
+  std::string wait(std::istringstream& words) {
+    const auto name = next<std::string>(words);
+    const int count = next<int>(words);
+    const LockOptions options{.ttl = std::chrono::milliseconds(next<int>(words))};
+    passes_.clear();
+    for (int i = 0; i < count; ++i) {
+      contenders_.emplace_back([mutex = client_.mutex(name, options)]() mutable {
+        try {
+          mutex.acquire().value().release().value();
         } catch (const std::exception& error) {
           std::printf("failed: %s\n", error.what());
           std::fflush(stdout);
@@ -132,6 +176,7 @@ class OurWorker {
   }
 
   Client client_;
+  std::optional<Lease> held_;
   std::atomic<bool> over_ = false;
   std::vector<std::thread> contenders_;
   std::mutex passes_mutex_;

@@ -1,0 +1,120 @@
+// hand-off: from release called in one of eight processes to the return of acquire in the next, all
+// on one CPU, the server on the other.
+#include <stdexcept>
+#include <thread>
+
+#include "pass.h"
+#include "sql_workloads.h"
+
+namespace holdfast::bench {
+
+namespace {
+
+constexpr int kProcesses = 8;
+
+using Crowd = std::vector<Worker>;
+
+template <class Start>
+Crowd start_crowd(Start start) {
+  Crowd crowd;
+  for (int i = 0; i < kProcesses; ++i) crowd.push_back(start());
+  return crowd;
+}
+
+// What a crowd did in all repetitions.
+struct Contests {
+  std::vector<double> p50_us, p99_us, per_s;
+  std::string text() const {
+    return format("p50 %.0f, p99 %.0f us, %.0f owners/s", median(p50_us), median(p99_us),
+                  median(per_s));
+  }
+};
+
+void play(Crowd& crowd, const std::string& name, Seconds span, Contests& contests) {
+  const std::string line = format("contend %s 1 1000 2000", name.c_str());
+  // One first: it makes the tables.
+  crowd.front().ask(line);
+  for (std::size_t i = 1; i < crowd.size(); ++i) crowd[i].send(line);
+  for (std::size_t i = 1; i < crowd.size(); ++i) crowd[i].answer();
+  std::this_thread::sleep_for(span / 4);
+  const std::int64_t from = monotonic_ns();
+  std::this_thread::sleep_for(span);
+  const std::int64_t to = monotonic_ns();
+  for (Worker& worker : crowd) worker.send("stop");
+  std::vector<Pass> passes;
+  for (std::size_t i = 0; i < crowd.size(); ++i) {
+    for (Pass& pass : passes_of(crowd[i].answer())) {
+      pass.worker = static_cast<int>(i);
+      passes.push_back(pass);
+    }
+  }
+  const HandOffs all = hand_offs(std::move(passes), from, to);
+  contests.p50_us.push_back(all.p50_us);
+  contests.p99_us.push_back(all.p99_us);
+  contests.per_s.push_back(all.per_s);
+}
+
+std::vector<std::pair<std::string, double>> figures(const Contests& ours, const Contests& theirs) {
+  return {{"ours_p50_us", median(ours.p50_us)},      {"ours_p99_us", median(ours.p99_us)},
+          {"ours_owners_per_s", median(ours.per_s)}, {"raw_p50_us", median(theirs.p50_us)},
+          {"raw_p99_us", median(theirs.p99_us)},     {"raw_owners_per_s", median(theirs.per_s)}};
+}
+
+void measure_table(const SqlSetting& setting) {
+  const SqlPlan& plan = setting.plan;
+  const int cpu = plan.client_cpu;
+  Crowd our_crowd = start_crowd([&] { return start_ours(setting, "recipe=table", cpu); });
+  Crowd polling_crowd = start_crowd([&] { return start_raw(setting, "poll", cpu); });
+  Worker asks = start_raw(setting, "named", cpu);
+  Contests ours, polling;
+  std::vector<double> trips_us;
+  for (int i = 0; i < plan.repetitions; ++i) {
+    setting.report.progress(format("hand-off, table: repetition %d", i + 1));
+    trips_us.push_back(timing(asks, "ping", plan.span).p50_us);
+    play(our_crowd, "table_ours", plan.contest_span, ours);
+    play(polling_crowd, "table_polled", plan.contest_span, polling);
+  }
+  setting.report.add(
+      {.name = "hand_off_table_trips",
+       .what = "table hand-off p50, 8 processes; of SELECT 1",
+       .values = ratios(ours.p50_us, trips_us),
+       .bar = Bar{Bar::Side::at_most, 3},
+       .detail = format("%s; SELECT 1 %.0f us", ours.text().c_str(), median(trips_us)),
+       .figures = {{"ours_p50_us", median(ours.p50_us)}, {"select_1_us", median(trips_us)}}});
+  setting.report.add(
+      {.name = "hand_off_table_of_polling",
+       .what = "table hand-off p50; of a lock table polled each ms",
+       .values = ratios(ours.p50_us, polling.p50_us),
+       .bar = Bar{Bar::Side::at_most, 0.5},
+       .detail = format("Holdfast %s; polled %s", ours.text().c_str(), polling.text().c_str()),
+       .figures = figures(ours, polling)});
+}
+
+void measure_blocking(const SqlSetting& setting, const Side& side) {
+  const SqlPlan& plan = setting.plan;
+  const int cpu = plan.client_cpu;
+  Crowd our_crowd = start_crowd([&] { return start_ours(setting, side.options, cpu); });
+  Crowd raw_crowd = start_crowd([&] { return start_raw(setting, side.raw, cpu); });
+  Contests ours, raw;
+  for (int i = 0; i < plan.repetitions; ++i) {
+    setting.report.progress(format("hand-off, %s: repetition %d", side.what.c_str(), i + 1));
+    play(our_crowd, side.name + "_ours", plan.contest_span, ours);
+    play(raw_crowd, side.name + "_raw", plan.contest_span, raw);
+  }
+  Row row{.name = "hand_off_" + side.name,
+          .what = format("%s hand-off p50, 8 processes; of raw", side.what.c_str()),
+          .values = ratios(ours.p50_us, raw.p50_us),
+          .detail = format("Holdfast %s; raw %s", ours.text().c_str(), raw.text().c_str()),
+          .figures = figures(ours, raw)};
+  if (side.bar) row.bar = Bar{Bar::Side::at_most, *side.bar};
+  setting.report.add(std::move(row));
+}
+
+}  // namespace
+
+void measure_sql_hand_off(const SqlSetting& setting) {
+  measure_table(setting);
+  for (const Side& side : setting.system.blocking) measure_blocking(setting, side);
+}
+
+}  // namespace holdfast::bench

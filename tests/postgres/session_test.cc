@@ -1,0 +1,259 @@
+// The recipes whose locks live in a session: what ends it, what must not, and proxies that share it.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+
+#include "base/real_runtime.h"
+#include "engines/postgres/session_recipe.h"
+#include "pooling_proxy.h"
+#include "postgres_testing.h"
+
+namespace holdfast::postgres_tests {
+namespace {
+
+class PostgresSession : public testing::TestWithParam<std::string> {
+ protected:
+  std::string url(const std::string& options = "") const {
+    return url_on(shared_server(), options);
+  }
+  std::string url_on(const PostgresServer& server, const std::string& options = "") const {
+    return server.url() + "?recipe=" + GetParam() + (options.empty() ? "" : "&" + options);
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(All, PostgresSession, testing::Values("advisory", "row"),
+                         [](const auto& recipe) { return recipe.param; });
+
+// ---- Time limits -------------------------------------------------------------------------------
+
+TEST_P(PostgresSession, TheDatabasesOwnTimeLimitsEndNoWait) {
+  PostgresServer server({.arguments = {"-c", "lock_timeout=50ms", "-c", "statement_timeout=100ms",
+                                       "-c", "idle_session_timeout=100ms"}});
+  Client one = open(url_on(server));
+  Client two = open(url_on(server));
+  Lease lease = one.mutex("x", kLong).acquire().value();
+  Pending waiting = in_thread([&] { return two.mutex("x", kLong).try_acquire_for(20s); });
+  ASSERT_TRUE(eventually([&] { return waiters(one, "x") == 1; }));
+  pause_for(400ms);
+  EXPECT_FALSE(contract::is_ready(waiting)) << "a limit that is not ours ended the wait";
+  EXPECT_TRUE(lease.held());
+  ASSERT_EQ(told(lease.release()), "granted");
+  ASSERT_TRUE(arrives(waiting));
+  EXPECT_EQ(told(waiting.get()), "granted");
+}
+
+// The end of the wait and the grant cross each other: who gave up must not have the lock.
+TEST_P(PostgresSession, ATimeLimitThatArrivesWithTheLockHeldLeavesNothing) {
+  Client holder = open(url());
+  Client impatient = open(url());
+  for (int round = 0; round < 25; ++round) {
+    Lease lease = holder.mutex("crossed", kLong).acquire().value();
+    Pending waiting =
+        in_thread([&] { return impatient.mutex("crossed", kLong).try_acquire_for(20ms); });
+    pause_for(std::chrono::microseconds(18'000 + 200 * round));
+    ASSERT_EQ(told(lease.release()), "granted");
+    ASSERT_TRUE(arrives(waiting));
+    {
+      const Result<Lease> late = waiting.get();
+      if (!late) {
+        ASSERT_EQ(outcome_of(late), "busy");
+      }
+    }
+    ASSERT_EQ(told(holder.mutex("crossed", kLong).try_acquire_for(10s)), "granted")
+        << "stranded in round " << round;
+  }
+}
+
+TEST_P(PostgresSession, AJumpOfTheServersClockTakesNoLockAway) {
+  PostgresServer server({.movable_clock = true});
+  Client one = open(url_on(server));
+  Client two = open(url_on(server));
+  Lease lease = one.mutex("x", LockOptions{.ttl = 2s}).acquire().value();
+  for (const auto by : {std::chrono::hours(2), std::chrono::hours(-4)}) {
+    server.clock().jump(by);
+    EXPECT_EQ(outcome_of(two.mutex("x", kLong).try_acquire()), "busy");
+    EXPECT_EQ(told(lease.renew()), "granted");
+  }
+  pause_for(1s);
+  EXPECT_TRUE(lease.held());
+  const Token before = lease.token();
+  ASSERT_EQ(told(lease.release()), "granted");
+  const Result<Lease> next = two.mutex("x", kLong).try_acquire_for(10s);
+  ASSERT_EQ(told(next), "granted");
+  EXPECT_GT(next->token(), before);
+}
+
+// ---- Faults ------------------------------------------------------------------------------------
+
+TEST_P(PostgresSession, ADeadlockIsTriedAgain) {
+  PostgresServer server;
+  Client client = open(url_on(server));
+  const Token first = client.mutex("x", kLong).acquire()->token();
+  server.query(
+      "CREATE SEQUENCE faults; CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$"
+      " BEGIN IF nextval('faults') <= 2 THEN RAISE 'made up' USING ERRCODE = '40P01'; END IF;"
+      " RETURN NEW; END $$;"
+      "CREATE TRIGGER fails BEFORE UPDATE ON holdfast_token FOR EACH ROW EXECUTE FUNCTION fail()");
+  const Result<Lease> lease = client.mutex("x", kLong).try_acquire_for(20s);
+  ASSERT_EQ(told(lease), "granted");
+  EXPECT_GT(lease->token(), first);
+  EXPECT_GT(std::stoi(server.query("SELECT last_value FROM faults")), 2) << "nothing failed";
+}
+
+// A process that forked a helper is killed; the helper lives on. The lock was the dead one's.
+TEST_P(PostgresSession, AForkedHelperDoesNotKeepTheLockOfItsDeadParent) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(pipe(ends.data()), 0);
+  const std::string where = url();
+  const pid_t parent = fork();
+  if (parent == 0) {
+    alarm(60);
+    Result<Client> own = Client::open(where);
+    if (own) {
+      const Result<Lease> lease = own->mutex("forked", {.ttl = 1h}).acquire();
+      const pid_t helper = fork();
+      if (helper == 0) {
+        alarm(60);
+        pause();
+        _exit(0);
+      }
+      static_cast<void>(!write(ends[1], &helper, sizeof helper));
+      pause();
+    }
+    _exit(0);
+  }
+  close(ends[1]);
+  pid_t helper = 0;
+  ASSERT_EQ(read(ends[0], &helper, sizeof helper), ssize_t{sizeof helper});
+  Client client = open(url());
+  EXPECT_EQ(outcome_of(client.mutex("forked").try_acquire()), "busy");
+  kill(parent, SIGKILL);
+  waitpid(parent, nullptr, 0);
+  EXPECT_EQ(told(client.mutex("forked").try_acquire_for(10s)), "granted");
+  kill(helper, SIGKILL);
+  close(ends[0]);
+}
+
+// ---- Without tokens ----------------------------------------------------------------------------
+
+TEST_P(PostgresSession, WithoutTokensItLocksAllTheSame) {
+  PostgresServer server;
+  Client one = open(url_on(server, "tokens=no"));
+  Client two = open(url_on(server, "tokens=no"));
+  Result<Lease> lease = one.mutex("x", kLong).try_acquire();
+  ASSERT_EQ(told(lease), "granted");
+  EXPECT_EQ(one.guarantees().token, TokenStrength::none);
+  EXPECT_EQ(outcome_of(two.mutex("x", kLong).try_acquire()), "busy");
+  Pending waiting = in_thread([&] { return two.mutex("x", kLong).try_acquire_for(20s); });
+  pause_for(200ms);
+  EXPECT_EQ(told(lease->renew()), "granted");
+  ASSERT_EQ(told(lease->release()), "granted");
+  ASSERT_TRUE(arrives(waiting));
+  EXPECT_EQ(told(waiting.get()), "granted");
+  EXPECT_EQ(server.query("SELECT to_regclass('holdfast_token') IS NULL"), "t")
+      << "no table is needed";
+}
+
+TEST(PostgresAdvisory, WithoutTokensTheServerStillShowsWhoHolds) {
+  Client one = open(shared_server().url() + "?recipe=advisory&tokens=no&application_name=mine");
+  const Lease lease = one.mutex("shown", kLong).acquire().value();
+  const LockInfo info = one.inspect("shown").value();
+  ASSERT_EQ(info.holders.size(), 1U);
+  EXPECT_THAT(info.holders[0].label, HasSubstr("mine"));
+  EXPECT_TRUE(one.inspect("other").value().holders.empty());
+}
+
+// ---- Proxies -----------------------------------------------------------------------------------
+
+TEST_P(PostgresSession, AProxyThatPoolsTransactionsIsRefused) {
+  const PoolingProxy proxy(shared_server().port());
+  Client client = open("postgres://postgres@127.0.0.1:" + std::to_string(proxy.port()) +
+                       "/postgres?recipe=" + GetParam());
+  const std::string told_so = told(client.mutex("pooled", kLong).try_acquire());
+  EXPECT_THAT(told_so, HasSubstr("misconfigured"));
+  EXPECT_THAT(told_so, HasSubstr("pools connections"));
+  Client direct = open(url());
+  EXPECT_EQ(told(direct.mutex("pooled", kLong).try_acquire()), "granted") << "something was left";
+}
+
+TEST(PostgresTableConnections, AProxyThatPoolsTransactionsIsNamed) {
+  const PoolingProxy proxy(shared_server().port());
+  Client client = open("postgres://postgres@127.0.0.1:" + std::to_string(proxy.port()) +
+                       "/postgres?prefix=pooled:&connections=1");
+  std::vector<Result<Lease>> leases;  // A release would be a transaction, too.
+  std::string told_so;
+  for (int i = 0; i < 4 && told_so.find("misconfigured") == std::string::npos; ++i) {
+    leases.push_back(client.mutex("x" + std::to_string(i), kLong).try_acquire());
+    told_so = told(leases.back());
+  }
+  EXPECT_THAT(told_so, HasSubstr("misconfigured"));
+  EXPECT_THAT(told_so, HasSubstr("pools transactions"));
+}
+
+// ---- What is left behind -----------------------------------------------------------------------
+
+TEST(PostgresSessions, RowsOfDeadSessionsAreRemovedAndOthersAreNot) {
+  PostgresServer server;
+  Client living = open(server.url() + "?recipe=advisory");
+  const Lease lease = living.mutex("lives", kLong).acquire().value();
+  server.query(
+      "INSERT INTO holdfast_session(claim, lock_key, session, waiting, mode, token, label, since,"
+      " ttl_us) SELECT decode(lpad(to_hex(i), 32, '0'), 'hex'), 'k', 'holdfast dead', i > 1, 0, 1, "
+      "'',"
+      " now() - interval '2 hours', 1 FROM generate_series(1, 3) i");
+  internal::RealRuntime runtime;
+  internal::postgres::Settings settings;
+  settings.recipe = "advisory";
+  settings.connect_timeout = 20s;
+  settings.login.endpoint = {.host = "127.0.0.1",
+                             .port = static_cast<std::uint16_t>(server.port())};
+  settings.login.user = settings.login.database = "postgres";
+  const auto recipe = internal::postgres::make_advisory_recipe(runtime, settings);
+  const auto body = [&]() -> Task<void> {
+    const Deadline deadline = Deadline::at(runtime.now() + 20s);
+    Result<internal::session::Opened> opened = co_await recipe->connect(deadline);
+    internal::session::Batch batch = recipe->clean(1h);
+    const internal::SqlOutcome outcome =
+        co_await opened.value().connection->run(std::move(batch), deadline);
+    EXPECT_TRUE(outcome.ok());
+  };
+  runtime.block_on(body());
+  EXPECT_EQ(server.query("SELECT count(*) FROM holdfast_session"), "1");
+  EXPECT_EQ(living.inspect("lives")->holders.size(), 1U);
+}
+
+TEST(PostgresSchema, WhatIsPrintedIsWhatEachRecipeNeeds) {
+  for (const std::string recipe : {"table", "advisory", "row"}) {
+    PostgresServer server;
+    const std::string url = server.url() + "?schema=locks&recipe=" + recipe;
+    std::string all;
+    for (const std::string& text : Client::schema(url).value()) all += text + ";";
+    server.query(all);
+    Client client = open(url + "&create_schema=no");
+    EXPECT_EQ(told(client.mutex("x", kLong).try_acquire()), "granted") << recipe;
+  }
+}
+
+// A request that was given up is executed when nobody thinks of it any more.
+TEST(PostgresTableConnections, ARequestThatIsExecutedAfterItWasGivenUpIsTakenBack) {
+  PostgresServer& server = shared_server();
+  const std::string url = server.url() + "?prefix=late:";
+  Client watcher = open(url);
+  ASSERT_EQ(told(watcher.mutex("other", kLong).try_acquire()), "granted");
+  // Whoever wants the same name waits for this transaction; who wants to release sees no row of it.
+  test::PostgresClient blocker("127.0.0.1", server.port());
+  blocker.value("BEGIN; INSERT INTO holdfast_lock(name, token) VALUES ('late:x', 7)");
+  Client client = open(url, ClientOptions{.request_timeout = 500ms});
+  const LockOptions hour{.ttl = 1h};
+  EXPECT_EQ(outcome_of(client.mutex("x", hour).try_acquire()), "unknown");
+  pause_for(300ms);  // It has been taken back by now, and was not there.
+  blocker.value("COMMIT");
+  EXPECT_TRUE(eventually([&] {
+    return server.query("SELECT token > 7 FROM holdfast_lock WHERE name = 'late:x'") == "t";
+  })) << "it was not executed late";
+  EXPECT_EQ(told(watcher.mutex("x", kLong).try_acquire_for(20s)), "granted") << "stranded";
+}
+
+}  // namespace
+}  // namespace holdfast::postgres_tests
