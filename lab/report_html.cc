@@ -16,16 +16,16 @@ constexpr const char* kStyle = R"(<style>
 --lbg:#16305a;--q:#c3cad5;--qbg:#2a313c}}
 *{box-sizing:border-box}body{margin:0;background:var(--bg);color:var(--ink);
 font:15px/1.5 system-ui,-apple-system,"Segoe UI",sans-serif}
-main{max-width:1280px;margin:0 auto;padding:28px 20px 80px}
+main{max-width:1400px;margin:0 auto;padding:28px 20px 80px}
 h1{font-size:26px;margin:0 0 4px}h2{font-size:19px;margin:36px 0 10px}h3{font-size:16px;margin:28px 0 0}
 .soft{color:var(--soft)}code{font:13px ui-monospace,monospace;background:var(--qbg);padding:1px 5px;border-radius:4px}
 .card{background:var(--card);border:1px solid var(--line);border-radius:10px;padding:14px 16px;margin:12px 0}
 .warn{border-left:4px solid var(--f)}.bad{border-left:4px solid var(--v)}.ok{border-left:4px solid var(--s)}
 .scroll{overflow-x:auto}table{border-collapse:separate;border-spacing:3px;width:100%}
 th,td{text-align:left;padding:6px 8px;vertical-align:top}thead th{color:var(--soft);font-weight:600;font-size:13px;white-space:nowrap}
-.matrix td.c{border-radius:7px;text-align:center;min-width:84px;white-space:nowrap}
+.matrix td.c{border-radius:7px;text-align:center;min-width:66px;white-space:nowrap}
 .matrix td.c a{color:inherit;text-decoration:none;display:block}.matrix td.c b{font-size:15px}
-.matrix td{vertical-align:middle}.matrix small{display:block;font-size:11px;opacity:.85}
+.matrix td{vertical-align:middle}.matrix thead th{white-space:normal;vertical-align:bottom}.matrix small{display:block;font-size:11px;opacity:.85}
 .matrix td.t{min-width:220px}.matrix td.t a{color:inherit;text-decoration:none}.matrix a:hover{text-decoration:underline}
 .matrix th:first-child,.matrix td:first-child{position:sticky;left:0;background:var(--card)}
 .V{background:var(--vbg);color:var(--v)}.F{background:var(--fbg);color:var(--f)}.S{background:var(--sbg);color:var(--s)}

@@ -157,9 +157,8 @@ TEST(EtcdSpace, AFullDatabaseIsNamedAndHoldersCanStillRelease) {
     server.ctl({"put", "big" + std::to_string(i), big}, status);
   }
   ASSERT_NE(status, 0) << "the quota did not bite";
-  ASSERT_TRUE(eventually([&] {
-    return server.ctl({"alarm", "list"}).find("NOSPACE") != std::string::npos;
-  }));
+  ASSERT_TRUE(eventually(
+      [&] { return server.ctl({"alarm", "list"}).find("NOSPACE") != std::string::npos; }));
   const Result<Lease> refused = client.mutex("y", kLong).try_acquire();
   EXPECT_THAT(told(refused), HasSubstr("misconfigured"));
   EXPECT_THAT(told(refused), HasSubstr("alarm disarm"));

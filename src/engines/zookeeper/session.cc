@@ -25,8 +25,7 @@ Session::Session(Runtime& runtime, const Settings& settings, Duration timeout,
       key_(std::move(key).value_or(SessionKey())),
       woken_(runtime),
       background_(runtime),
-      reopening_(
-          runtime, [this] { return try_to_open(); }, [] {}) {
+      reopening_(runtime, [this] { return try_to_open(); }, [] {}) {
   // Clients spread over the servers.
   for (std::size_t i = servers_.size(); i > 1; --i) {
     std::swap(servers_[i - 1], servers_[runtime.random() % i]);
