@@ -24,6 +24,10 @@ class OwnQueue {
  public:
   class Place;
 
+  // So many look. Early enough to know what is before them by the time that it matters, also on a
+  // server that brings a new watch up to date late (etcd: up to 100 ms).
+  static constexpr std::ptrdiff_t kFront = 64;
+
   // Whether one that comes now will have to rest.
   bool long_enough(const std::string& lock) const {
     const auto line = lines_.find(lock);
@@ -41,9 +45,6 @@ class OwnQueue {
   }
 
  private:
-  // Early enough to know what is before them by the time that it matters.
-  static constexpr std::ptrdiff_t kFront = 8;
-
   // Two attempts of one claim can have the same place in the server's queue.
   using Line = std::set<std::pair<std::uint64_t, Place*>>;  // never empty
   std::unordered_map<std::string, Line> lines_;

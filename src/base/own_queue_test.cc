@@ -14,6 +14,7 @@ namespace {
 class OwnQueueTest : public testing::Test {
  protected:
   using Place = OwnQueue<int>::Place;
+  static constexpr std::size_t kFront = OwnQueue<int>::kFront;
   struct Waiter {
     Waiter(OwnQueueTest& test, std::uint64_t order, const char* lock)
         : told(test.runtime_), place(test.queue_, lock, std::to_string(order), order, told) {}
@@ -29,35 +30,35 @@ class OwnQueueTest : public testing::Test {
   OwnQueue<int> queue_;
 };
 
-TEST_F(OwnQueueTest, TheFirstEightLookAndTheOthersRest) {
+TEST_F(OwnQueueTest, TheFirstLookAndTheOthersRest) {
   std::vector<std::unique_ptr<Waiter>> line;
-  for (std::uint64_t i = 0; i < 10; ++i) {
-    EXPECT_EQ(queue_.long_enough("x"), i >= 8) << i;
-    line.push_back(waiter(100 - i));  // The server's order counts, not ours.
+  for (std::uint64_t i = 0; i < kFront + 2; ++i) {
+    EXPECT_EQ(queue_.long_enough("x"), i >= kFront) << i;
+    line.push_back(waiter(1000 - i));  // The server's order counts, not ours.
   }
   EXPECT_FALSE(queue_.long_enough("y"));
   EXPECT_FALSE(line[0]->place.near_front());
   EXPECT_FALSE(line[1]->place.near_front());
-  for (std::size_t i = 2; i < 10; ++i) EXPECT_TRUE(line[i]->place.near_front()) << i;
+  for (std::size_t i = 2; i < line.size(); ++i) EXPECT_TRUE(line[i]->place.near_front()) << i;
 }
 
 TEST_F(OwnQueueTest, WhoMovesUpIsToldWhereverSomebodyLeaves) {
-  for (const std::size_t leaver : {std::size_t{0}, std::size_t{4}, std::size_t{7}}) {
+  for (const std::size_t leaver : {std::size_t{0}, kFront / 2, kFront - 1}) {
     std::vector<std::unique_ptr<Waiter>> line;
-    for (std::uint64_t i = 0; i < 10; ++i) line.push_back(waiter(i));
+    for (std::uint64_t i = 0; i < kFront + 2; ++i) line.push_back(waiter(i));
     line[leaver].reset();
-    EXPECT_TRUE(line[8]->told.is_set()) << leaver;
-    EXPECT_TRUE(line[8]->place.near_front()) << leaver;
-    EXPECT_FALSE(line[9]->told.is_set()) << leaver;
+    EXPECT_TRUE(line[kFront]->told.is_set()) << leaver;
+    EXPECT_TRUE(line[kFront]->place.near_front()) << leaver;
+    EXPECT_FALSE(line[kFront + 1]->told.is_set()) << leaver;
   }
 }
 
 TEST_F(OwnQueueTest, OneThatIsLeftBehindKeepsItsPlaceAndIsNotTold) {
   std::vector<std::unique_ptr<Waiter>> line;
-  for (std::uint64_t i = 0; i < 9; ++i) line.push_back(waiter(i));
-  line[8]->place.leave_behind();
+  for (std::uint64_t i = 0; i < kFront + 1; ++i) line.push_back(waiter(i));
+  line[kFront]->place.leave_behind();
   line[0].reset();
-  EXPECT_FALSE(line[8]->told.is_set());
+  EXPECT_FALSE(line[kFront]->told.is_set());
   EXPECT_TRUE(queue_.long_enough("x"));
 }
 

@@ -80,7 +80,7 @@ TEST(EtcdKeys, AWaiterFarBehindWhoseKeyWasDeletedIsServedInTheEnd) {
   Client holder = open(server.url());
   Client client = open(server.url());
   Lease lease = holder.mutex("x", kLong).try_acquire().value();
-  constexpr std::size_t kWaiters = 14;
+  constexpr std::size_t kWaiters = 80;
   std::atomic<std::size_t> served = 0;
   std::atomic<int> inside = 0;
   Mutex mutex = client.mutex("x", kLong);
@@ -100,7 +100,7 @@ TEST(EtcdKeys, AWaiterFarBehindWhoseKeyWasDeletedIsServedInTheEnd) {
     if (!line.empty()) queue.push_back(line);
   }
   ASSERT_EQ(queue.size(), kWaiters + 1);
-  for (const std::size_t far : {std::size_t{11}, std::size_t{13}}) server.ctl({"del", queue[far]});
+  for (const std::size_t far : {std::size_t{70}, std::size_t{78}}) server.ctl({"del", queue[far]});
   EXPECT_EQ(told(lease.release()), "granted");
   EXPECT_TRUE(eventually([&] { return served == kWaiters; })) << served;
   expect_free_soon(holder, "x");

@@ -85,7 +85,6 @@ class Connection final : private StreamListener {
 
   void on_bytes(std::string_view bytes) override;
   void on_closed(const std::string& why) override;
-  bool expects_answer() const override { return !places_.empty(); }
   // False if it makes no sense.
   bool on_packet(std::string_view packet);
   bool on_reply(const ReplyHeader& header);
