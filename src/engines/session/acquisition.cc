@@ -273,6 +273,11 @@ Task<Acquisition::Step> Acquisition::wait_in_server() {
   const bool over = wait_.deadline.passed(runtime_.now());
   const bool lost = !outcome.ok() && outcome.error->lost;
   if (over && !lost) co_return co_await leave_busy();
+  // GET_LOCK says NULL when somebody has ended its statement.
+  if (outcome.ok() && !outcome.results.back().empty() && outcome.results.back().null(0, 0)) {
+    const bool cleared = co_await clear();
+    co_return cleared ? Step::again : Step::over;
+  }
   const Step step = co_await judge(outcome);
   co_return step == Step::busy ? Step::again : step;
 }

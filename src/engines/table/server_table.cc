@@ -323,12 +323,12 @@ Task<Result<bool>> ServerTable::give_back(const Claim& claim, const Key& key, bo
   co_return true;
 }
 
-Task<Result<bool>> ServerTable::release(const Claim& claim, Deadline deadline) {
+Task<Result<bool>> ServerTable::release(const Claim& claim, Deadline deadline, bool holds) {
   const Key key = key_of(claim.name);
   const bool can_hand_over = !server_.dialect().hand_over.empty();
   const bool has_queued = queued_.erase(claim.id) > 0;
   bool repeated = false;
-  if (claim.mode == Mode::exclusive) {
+  if (claim.mode == Mode::exclusive && (holds || !has_queued)) {
     if (!has_queued) {
       const Result<bool> freed = co_await give_back(claim, key, false, repeated, deadline);
       if (!freed || *freed) co_return freed;

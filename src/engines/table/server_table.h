@@ -50,8 +50,8 @@ class ServerTable {
   Task<Result<Taken>> acquire(const Claim& claim, bool queue, Deadline deadline,
                               std::stop_token stop);
   Task<Result<Taken>> look(const Claim& claim, Deadline deadline, std::stop_token stop);
-  // True if it held.
-  Task<Result<bool>> release(const Claim& claim, Deadline deadline);
+  // True if it held. Who has probably not held (it waits) spares itself the short ways of those who do.
+  Task<Result<bool>> release(const Claim& claim, Deadline deadline, bool holds = true);
   Task<std::vector<Result<Grant>>> renew(std::span<const Hold> holds, Deadline deadline);
   Task<Result<bool>> evict(const Name& name, Token token, Deadline deadline);
   Task<Result<LockInfo>> inspect(const Name& name, Deadline deadline);

@@ -166,9 +166,9 @@ Task<Result<Grant>> TableEngine::wait_in_line(const Claim& claim, const Wait& wa
 Task<Result<Grant>> TableEngine::leave(const Claim& claim, Failure why) {
   // Whoever gave up waiting should not wait much longer; what is unknown is ended in the
   // background. Also ends a hold that was granted this very moment.
-  constexpr Duration kLongest = std::chrono::seconds(1);
+  constexpr Duration kLongest = std::chrono::seconds(3);
   const Deadline deadline = Deadline::at(runtime().now() + kLongest);
-  const Result<bool> left = co_await table_.release(claim, deadline);
+  const Result<bool> left = co_await table_.release(claim, deadline, false);
   if (!left && left.code() == Code::misconfigured) co_return left.failure();
   if (!left) {
     co_return Failure(Code::unknown,
