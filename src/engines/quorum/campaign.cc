@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 
 namespace holdfast::internal::quorum {
 
@@ -97,16 +96,10 @@ Task<Campaign::Outcome> Campaign::attempt(const Claim& claim, Ticket ticket, Dea
 void Campaign::ask_all(const std::shared_ptr<Poll>& poll, Ticket ticket) {
   const Proposal proposal{
       .token = poll->token, .era = poll->era, .attempt = poll->number, .ticket = ticket};
-  std::vector<std::size_t> asked;
   for (std::size_t node = 0; node < size(); ++node) {
     poll->ballots[node].why = electorate_.voter(node).display() + " does not answer";
-    if (electorate_.voter(node).responsive()) asked.push_back(node);
   }
-  // Without those who were silent so far there is no majority, so they cost no time.
-  if (asked.size() < poll->tally.majority()) {
-    asked.resize(size());
-    std::iota(asked.begin(), asked.end(), std::size_t{0});
-  }
+  const std::vector<std::size_t> asked = nodes_to_ask(electorate_);
   // All are asked before any answer is heard of; who cannot be asked must not end the count early.
   for (const std::size_t node : asked) poll->tally.ask(node, proposal.token);
   for (const std::size_t node : asked) background_.spawn(cast(poll, node, proposal));

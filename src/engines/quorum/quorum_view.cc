@@ -20,6 +20,7 @@ Failure too_few(std::size_t answered, std::size_t nodes, const std::string& why)
 template <class T>
 struct Answers {
   Answers(Runtime& runtime, std::size_t nodes) : pending(nodes), changed(runtime) {}
+  void add_why(const std::string& reason) { why += (why.empty() ? "" : "; ") + reason; }
   std::vector<T> given;
   std::size_t pending;
   std::string why;
@@ -29,8 +30,7 @@ struct Answers {
 
 template <class T, class Ask>
 Task<void> ask_one(Voter& voter, Deadline deadline, Ask ask, Answers<T>& answers) {
-  Result<void> ready(Failure(Code::unreachable, voter.display() + " does not answer"));
-  if (voter.responsive()) ready = co_await voter.ready(deadline);
+  const Result<void> ready = co_await voter.ready(deadline);
   std::string why;
   if (!ready) {
     why = ready.message();
@@ -43,7 +43,7 @@ Task<void> ask_one(Voter& voter, Deadline deadline, Ask ask, Answers<T>& answers
       why = answer.message();
     }
   }
-  if (!why.empty()) answers.why += (answers.why.empty() ? "" : "; ") + why;
+  if (!why.empty()) answers.add_why(why);
   --answers.pending;
   answers.changed.set();
 }
@@ -54,9 +54,14 @@ Task<Result<std::vector<T>>> ask_all(Runtime& runtime, Electorate& electorate, D
                                      Ask ask) {
   constexpr Duration kStragglers = std::chrono::milliseconds(20);
   const std::size_t nodes = electorate.size();
-  Answers<T> answers(runtime, nodes);
-  TaskGroup group(runtime);
+  const std::vector<std::size_t> asked = nodes_to_ask(electorate);
+  Answers<T> answers(runtime, asked.size());
   for (std::size_t node = 0; node < nodes; ++node) {
+    if (std::find(asked.begin(), asked.end(), node) != asked.end()) continue;
+    answers.add_why(electorate.voter(node).display() + " does not answer");
+  }
+  TaskGroup group(runtime);
+  for (const std::size_t node : asked) {
     group.spawn(ask_one(electorate.voter(node), deadline, ask, answers));
   }
   Deadline limit = deadline;

@@ -20,6 +20,7 @@ struct RenewalRounds::Round {
   std::size_t pending;  // nodes that have not answered
   std::string why;
   Event changed;
+  void add_why(const std::string& reason) { why += (why.empty() ? "" : "; ") + reason; }
 };
 
 Task<void> RenewalRounds::renew_at(std::shared_ptr<Round> round, std::size_t node,
@@ -27,9 +28,8 @@ Task<void> RenewalRounds::renew_at(std::shared_ptr<Round> round, std::size_t nod
   // Enough to hide the way to the node, and little enough for its buffers and ours.
   constexpr std::size_t kPart = 500;
   Voter& voter = electorate_.voter(node);
-  Result<void> ready(Failure(Code::unreachable, voter.display() + " does not answer"));
-  if (voter.responsive()) ready = co_await voter.ready(deadline);
-  if (!ready) round->why += (round->why.empty() ? "" : "; ") + ready.message();
+  const Result<void> ready = co_await voter.ready(deadline);
+  if (!ready) round->add_why(ready.message());
   const std::vector<Hold>& all = round->holds;
   for (std::size_t begin = 0; ready && begin < all.size(); begin += kPart) {
     const std::size_t end = std::min(begin + kPart, all.size());
@@ -40,7 +40,7 @@ Task<void> RenewalRounds::renew_at(std::shared_ptr<Round> round, std::size_t nod
       const Result<Standing>& answer = answers[i - begin];
       Round::Seen& seen = round->seen[i];
       if (!answer) {
-        if (i == begin) round->why += (round->why.empty() ? "" : "; ") + answer.message();
+        if (i == begin) round->add_why(answer.message());
       } else if (answer->kind == Standing::Kind::held) {
         seen.held.push_back(answer->sent_at);
       } else {
@@ -57,10 +57,13 @@ Task<void> RenewalRounds::renew_at(std::shared_ptr<Round> round, std::size_t nod
 Task<std::vector<Result<Grant>>> RenewalRounds::renew(std::vector<Hold> holds, Deadline deadline) {
   const std::size_t nodes = electorate_.size();
   const std::size_t majority = majority_of(nodes);
-  const auto round = std::make_shared<Round>(runtime_, std::move(holds), nodes);
+  const std::vector<std::size_t> asked = nodes_to_ask(electorate_);
+  const auto round = std::make_shared<Round>(runtime_, std::move(holds), asked.size());
   for (std::size_t node = 0; node < nodes; ++node) {
-    background_.spawn(renew_at(round, node, deadline));
+    if (std::find(asked.begin(), asked.end(), node) != asked.end()) continue;
+    round->add_why(electorate_.voter(node).display() + " does not answer");
   }
+  for (const std::size_t node : asked) background_.spawn(renew_at(round, node, deadline));
   const auto decided = [&] {
     return std::all_of(round->seen.begin(), round->seen.end(), [&](const Round::Seen& seen) {
       return seen.held.size() >= majority || seen.not_held > nodes - majority;

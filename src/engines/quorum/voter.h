@@ -111,6 +111,10 @@ class Electorate {
   virtual void stop() {}
 };
 
+// The nodes that answer. If they are no majority, all: those who were silent cost no time then, and it
+// may be that we were only too busy to hear them.
+std::vector<std::size_t> nodes_to_ask(Electorate& electorate);
+
 struct QuorumOptions {
   Duration node_timeout = std::chrono::milliseconds(250);
   Duration request_timeout = std::chrono::seconds(5);
