@@ -84,7 +84,7 @@ void add_clocks(std::vector<Scenario>& list) {
                   .play = one_clock_ahead,
                   .why = [](const Profile& profile) -> std::string {
                     if (profile.name != "postgres-advisory") return "";
-                    return "PostgreSQL ends idle sessions by its wall clock, at its next look at "
+                    return "PostgreSQL probably ends idle sessions by its wall clock, at its next look at "
                            "it: now and then that is while B asks. A learns of it from its "
                            "connection, and B may be quicker.";
                   }});
