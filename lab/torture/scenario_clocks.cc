@@ -73,21 +73,22 @@ std::optional<Expected> by_wall_clock(const Profile& profile) {
 }  // namespace
 
 void add_clocks(std::vector<Scenario>& list) {
-  list.push_back({.row = {.id = "4",
-                          .title = "a server's clock jumps ahead",
-                          .given = "A holds the lock; of five servers it holds 1, 2 and 3",
-                          .when = "the clock of the server jumps past the ttl; of five servers "
-                                  "that of server 3, of three that agree all",
-                          .then = "B asks; of five servers it reaches 3, 4 and 5"},
-                  .needs = {Can::move_wall},
-                  .expected = by_wall_clock,
-                  .play = one_clock_ahead,
-                  .why = [](const Profile& profile) -> std::string {
-                    if (profile.name != "postgres-advisory") return "";
-                    return "PostgreSQL probably ends idle sessions by its wall clock, at its next look at "
-                           "it: now and then that is while B asks. A learns of it from its "
-                           "connection, and B may be quicker.";
-                  }});
+  list.push_back(
+      {.row = {.id = "4",
+               .title = "a server's clock jumps ahead",
+               .given = "A holds the lock; of five servers it holds 1, 2 and 3",
+               .when = "the clock of the server jumps past the ttl; of five servers "
+                       "that of server 3, of three that agree all",
+               .then = "B asks; of five servers it reaches 3, 4 and 5"},
+       .needs = {Can::move_wall},
+       .expected = by_wall_clock,
+       .play = one_clock_ahead,
+       .why = [](const Profile& profile) -> std::string {
+         if (profile.name != "postgres-advisory") return "";
+         return "PostgreSQL probably ends idle sessions by its wall clock, at its next look at "
+                "it: now and then that is while B asks. A learns of it from its "
+                "connection, and B may be quicker.";
+       }});
   list.push_back({.row = {.id = "4m",
                           .title = "a server's monotonic clock jumps ahead",
                           .given = "A holds the lock",
