@@ -1,11 +1,10 @@
 // The holdfast command: understands the command line, runs one command, returns its status.
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cstdio>
 
 #include "commands.h"
 #include "holdfast/version.h"
-#include "secrets.h"
+#include "program.h"
 #include "torture/launch.h"
 
 namespace holdfast::cli {
@@ -100,32 +99,14 @@ int run(std::vector<std::string> arguments) {
   if (word == "torture") return launch_torture(invocation.session, arguments);
   CLI::App app("A distributed lock: one holder at a time, across processes and machines.");
   declare(app, invocation, word);
-  try {
-    std::ranges::reverse(arguments);  // As CLI11 wants it.
-    app.parse(std::move(arguments));
-    return invocation.action();
-  } catch (const CLI::Success& help) {
-    return app.exit(help);
-  } catch (const CLI::ParseError& error) {
+  return parse_and_act(app, invocation, std::move(arguments), [&](const CLI::ParseError& error) {
     return usage_error(invocation, app, word, error);
-  } catch (const LockError& error) {
-    return invocation.session.fail(error.failure());
-  } catch (const std::exception& error) {
-    return invocation.session.fail("internal", std::string("internal error: ") + error.what(),
-                                   kSoftware);
-  }
+  });
 }
 
 }  // namespace
 }  // namespace holdfast::cli
 
 int main(int argc, char** argv) {
-  std::vector<std::string> arguments = holdfast::cli::hide_arguments(argc, argv);
-  if (!arguments.empty()) arguments.erase(arguments.begin());  // The program's own name.
-  const int status = holdfast::cli::run(std::move(arguments));
-  if (std::fflush(stdout) != 0 && status == 0) {
-    std::perror("holdfast: cannot write the output");
-    return holdfast::cli::kOutput;
-  }
-  return status;
+  return holdfast::cli::run_program(argc, argv, holdfast::cli::run);
 }

@@ -3,10 +3,9 @@
 // `holdfast torture …` runs it with the same words.
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cstdio>
 
 #include "commands.h"
-#include "secrets.h"
+#include "program.h"
 #include "torture/command.h"
 
 namespace holdfast::cli {
@@ -23,33 +22,15 @@ int run(std::vector<std::string> arguments) {
   app.add_flag("--json", invocation.session.json, "Print JSON");
   declare_torture(app, invocation);
   for (CLI::App* command : app.get_subcommands({})) command->fallthrough();
-  try {
-    std::ranges::reverse(arguments);  // As CLI11 wants it.
-    app.parse(std::move(arguments));
-    return invocation.action();
-  } catch (const CLI::Success& help) {
-    return app.exit(help);
-  } catch (const CLI::ParseError& error) {
+  return parse_and_act(app, invocation, std::move(arguments), [&](const CLI::ParseError& error) {
     return invocation.session.fail(Failure(
         Code::invalid_argument, error.what() + std::string(" (see holdfast torture --help)")));
-  } catch (const LockError& error) {
-    return invocation.session.fail(error.failure());
-  } catch (const std::exception& error) {
-    return invocation.session.fail("internal", std::string("internal error: ") + error.what(),
-                                   kSoftware);
-  }
+  });
 }
 
 }  // namespace
 }  // namespace holdfast::cli
 
 int main(int argc, char** argv) {
-  std::vector<std::string> arguments = holdfast::cli::hide_arguments(argc, argv);
-  if (!arguments.empty()) arguments.erase(arguments.begin());  // The program's own name.
-  const int status = holdfast::cli::run(std::move(arguments));
-  if (std::fflush(stdout) != 0 && status == 0) {
-    std::perror("holdfast: cannot write the output");
-    return holdfast::cli::kOutput;
-  }
-  return status;
+  return holdfast::cli::run_program(argc, argv, holdfast::cli::run);
 }

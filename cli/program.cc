@@ -1,0 +1,40 @@
+#include "program.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+
+#include "secrets.h"
+
+namespace holdfast::cli {
+
+int parse_and_act(CLI::App& app, Invocation& invocation, std::vector<std::string> words,
+                  const std::function<int(const CLI::ParseError&)>& on_bad_usage) {
+  try {
+    std::ranges::reverse(words);  // As CLI11 wants it.
+    app.parse(std::move(words));
+    return invocation.action();
+  } catch (const CLI::Success& help) {
+    return app.exit(help);
+  } catch (const CLI::ParseError& error) {
+    return on_bad_usage(error);
+  } catch (const LockError& error) {
+    return invocation.session.fail(error.failure());
+  } catch (const std::exception& error) {
+    return invocation.session.fail("internal", std::string("internal error: ") + error.what(),
+                                   kSoftware);
+  }
+}
+
+int run_program(int argc, char** argv, int (*run)(std::vector<std::string> words)) {
+  std::vector<std::string> words = hide_arguments(argc, argv);
+  if (!words.empty()) words.erase(words.begin());  // The program's own name.
+  const int status = run(std::move(words));
+  if (std::fflush(stdout) != 0 && status == 0) {
+    std::perror("holdfast: cannot write the output");
+    return kOutput;
+  }
+  return status;
+}
+
+}  // namespace holdfast::cli

@@ -1,0 +1,19 @@
+// What the programs of the command have in common around their commands.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "commands.h"
+
+namespace holdfast::cli {
+
+// Understands the words and does what they say; every error becomes a message and a status.
+int parse_and_act(CLI::App& app, Invocation& invocation, std::vector<std::string> words,
+                  const std::function<int(const CLI::ParseError&)>& on_bad_usage);
+
+// The body of main(): `run` gets the words behind the program's own name.
+int run_program(int argc, char** argv, int (*run)(std::vector<std::string> words));
+
+}  // namespace holdfast::cli
