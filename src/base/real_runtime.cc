@@ -181,16 +181,25 @@ bool RealRuntime::look() {
   return any;
 }
 
+void RealRuntime::let_others_run(Inside& inside) {
+  looking_ = true;
+  inside.release();
+  std::this_thread::yield();
+  inside.retake();
+  looking_ = false;
+}
+
 bool RealRuntime::look_out(Inside& inside) {
+  if (!finished_.empty()) {
+    // Those who have their results may well ask for more at once.
+    let_others_run(inside);
+    if (!ready_.empty()) return true;
+  }
   if (!expecting() || !eagerness_.worth_a_look()) return false;
   bool came = false;
   const BootTime begin = now();
   while (!came && expecting() && now() < begin + kLook) {
-    looking_ = true;
-    inside.release();
-    std::this_thread::yield();  // To the server, or to callers who have something to send.
-    inside.retake();
-    looking_ = false;
+    let_others_run(inside);  // The server, or callers who have something to send.
     // What callers left to us: all their commands in one write. Our own call may be done by it, so
     // this is for our caller to run, who looks.
     if (!ready_.empty()) return true;
@@ -281,7 +290,7 @@ void RealRuntime::block_on(Task<void> task) {
     if (!me.done) {
       me.place = blocked_.insert(blocked_.end(), &me);
       // The background thread should not carry our result to us: we can fetch it ourselves.
-      if (driven_ && driver_ == nullptr) kick_driver();
+      if (driven_ && driver_ == nullptr && !crowded_) kick_driver();
       wait_for_result(me, inside);
     }
     if (inside.lock_.owns_lock() && !driven_) pass_role_on();
@@ -322,7 +331,11 @@ void RealRuntime::drive_until_done(Blocked& me, Inside& inside) {
 }
 
 void RealRuntime::pass_role_on() {
-  if (!blocked_.empty()) {
+  if (blocked_.size() >= kCrowd) {
+    crowd_seen_ = now();
+    crowded_ = true;
+    wake_background();
+  } else if (!blocked_.empty()) {
     // The one who came last waits longest, and so passes the role on least often.
     blocked_.back()->gate.open(Blocked::kDrive);
   } else if (background_resting_ && background_needed()) {
@@ -339,11 +352,18 @@ bool RealRuntime::background_needed() const {
 
 RealRuntime::Duty RealRuntime::duty() const {
   if (!background_needed()) return Duty::rest;
+  if (crowded_ && !driven_) return Duty::drive;
   const bool busy = now() - last_call_ < kLinger;
   // Between short calls it neither rests nor drives: to be woken after each would cost more than
   // the calls themselves.
   if (driven_ || !blocked_.empty()) return busy ? Duty::linger : Duty::rest;
   return busy && detached_ == 0 && !has_posted_ ? Duty::linger : Duty::drive;
+}
+
+void RealRuntime::look_for_crowd() {
+  const BootTime moment = now();
+  if (blocked_.size() + finished_.size() >= kCrowd) crowd_seen_ = moment;
+  crowded_ = moment - crowd_seen_ < kLinger;
 }
 
 void RealRuntime::set_alarm(Duration after) {
@@ -367,6 +387,7 @@ void RealRuntime::background() {
       driven_ = true;
       if (!run_pending()) drive_once(inside);
       driven_ = false;
+      if (crowded_) look_for_crowd();
     }
     if (stopping_) return;
     background_resting_ = now_due == Duty::rest;

@@ -12,7 +12,10 @@
 //                          └─ driver exists: sleep until done or until the role is passed to us
 //   background thread: drives when no caller does and timers, descriptors or asynchronous calls
 //                      are pending. After a blocking call it holds back for kLinger, so that a
-//                      loop of blocking calls keeps the role to itself.
+//                      loop of blocking calls keeps the role to itself. Where several callers
+//                      are blocked at the same time it takes the role and keeps it: callers then
+//                      leave what they send to it, and it wakes them. A role that went from
+//                      caller to caller would have each write and read for itself.
 //
 // Before it sleeps in epoll, the driver looks for answers that are due for a few microseconds
 // (Lookout): a server close by answers faster than a thread is woken.
@@ -107,6 +110,9 @@ class RealRuntime final : public Runtime, public Loop {
     RealRuntime* outer_;
   };
 
+  // True if the caller's thread is not the driver's, who is awake and runs what is ready soon.
+  bool driver_is_awake() const { return looking_; }
+
   // Descriptors that are being watched: while there are any, somebody must drive.
   void add_watch() { ++watches_; }
   void remove_watch() { --watches_; }
@@ -139,6 +145,8 @@ class RealRuntime final : public Runtime, public Loop {
   bool look_out(Inside& inside);
   bool expecting() const;
   bool look();
+  // Leaves the monitor for a moment, in which callers may leave to us what they send.
+  void let_others_run(Inside& inside);
   void drive_until_done(Blocked& me, Inside& inside);
   // Drives, or sleeps while another drives. If that one brought the result, the monitor is not
   // taken again.
@@ -154,10 +162,12 @@ class RealRuntime final : public Runtime, public Loop {
   void background();
   enum class Duty { drive, linger, rest };
   Duty duty() const;
+  void look_for_crowd();
   void rearm_timerfd();
   void watch_timerfd();
 
   static constexpr Duration kLinger = std::chrono::milliseconds(1);
+  static constexpr std::size_t kCrowd = 2;  // callers
   static constexpr Duration kLook = std::chrono::microseconds(60);
 
   ForkWatch fork_watch_;
@@ -180,6 +190,8 @@ class RealRuntime final : public Runtime, public Loop {
   bool driven_ = false;        // somebody has the driver's role
   Blocked* driver_ = nullptr;  // who, if it is a blocked caller
   std::thread::id driver_thread_;
+  bool crowded_ = false;  // several callers are blocked: the background thread drives
+  BootTime crowd_seen_{};
   bool stopping_ = false;
   BootTime last_call_{};  // Not min(): a difference to it overflows.
 

@@ -66,6 +66,8 @@ class Stream::State final : public std::enable_shared_from_this<State>,
   bool look() override;
   void write_when_possible();
 
+  static constexpr std::size_t kEnough = 1024;  // bytes that are worth a system call
+
   RealRuntime& runtime_;
   StreamListener* listener_;  // null once the stream has ended
   Protocol::socket socket_;
@@ -229,10 +231,16 @@ void Stream::State::send(std::string_view bytes) {
 void Stream::State::send_raw(std::string_view bytes) {
   if (!open_ || bytes.empty()) return;
   outgoing_ += bytes;
-  if (queued_ || blocked_) return;
-  // After all that is ready now, which may well send, too.
-  queued_ = true;
-  runtime_.defer(*this);
+  if (blocked_) return;
+  // After all that is ready now, which may well send, too. But where many threads leave it to the
+  // driver, the server need not wait for the last of them.
+  if (runtime_.driver_is_awake() && outgoing_.size() >= kEnough) {
+    runtime_.drop(*this);
+    run();
+  } else if (!queued_) {
+    queued_ = true;
+    runtime_.defer(*this);
+  }
 }
 
 void Stream::State::run() {
