@@ -49,6 +49,9 @@ class ClaimId {
 
   // 32 lower-case hexadecimal digits.
   std::string hex() const;
+  // The same without a string: as a temporary it lives to the end of the expression.
+  class Digits;
+  Digits digits() const;
   static std::optional<ClaimId> from_hex(std::string_view text);
 
   const std::array<std::uint8_t, kBytes>& bytes() const { return bytes_; }
@@ -59,6 +62,19 @@ class ClaimId {
  private:
   std::array<std::uint8_t, kBytes> bytes_{};
 };
+
+class ClaimId::Digits {
+ public:
+  explicit Digits(const ClaimId& id);
+  operator std::string_view() const {  // NOLINT(google-explicit-constructor): it is one
+    return {text_.data(), text_.size()};
+  }
+
+ private:
+  std::array<char, 2 * kBytes> text_;
+};
+
+inline ClaimId::Digits ClaimId::digits() const { return Digits(*this); }
 
 // A fencing token: strictly increasing per name in grant order. Hand it to the resource that
 // the lock protects, and let the resource refuse any token lower than one it has seen.

@@ -30,6 +30,8 @@ std::string Name::display() const { return escaped(bytes_, kDisplayBytes); }
 
 std::string ClaimId::hex() const { return to_hex(bytes_); }
 
+ClaimId::Digits::Digits(const ClaimId& id) { write_hex(id.bytes_, text_.data()); }
+
 std::optional<ClaimId> ClaimId::from_hex(std::string_view text) {
   const std::optional<std::string> raw = bytes_from_hex(text);
   if (!raw || raw->size() != kBytes) return std::nullopt;

@@ -33,14 +33,17 @@ std::size_t printable_sequence(std::string_view text) {
 
 }  // namespace
 
-std::string to_hex(std::span<const std::uint8_t> bytes) {
+void write_hex(std::span<const std::uint8_t> bytes, char* out) {
   static constexpr char kDigits[] = "0123456789abcdef";
-  std::string hex(bytes.size() * 2, '\0');
-  char* out = hex.data();
   for (const std::uint8_t byte : bytes) {
     *out++ = kDigits[byte >> 4];
     *out++ = kDigits[byte & 15];
   }
+}
+
+std::string to_hex(std::span<const std::uint8_t> bytes) {
+  std::string hex(bytes.size() * 2, '\0');
+  write_hex(bytes, hex.data());
   return hex;
 }
 

@@ -183,9 +183,9 @@ Task<Result<Performer::Performed>> RedisFence::Impl::run(Script& script, const R
                       "the key " + quoted(request.key) + " is kept for keys of Holdfast's own");
   }
   const Keys keys = Keys::of_fenced(request.key);
-  std::vector<std::string> arguments;
-  if (request.token) arguments.push_back(request.token->str());
-  if (request.value) arguments.push_back(*request.value);
+  internal::redis::Words arguments;
+  if (request.token) arguments.add(request.token->str());
+  if (request.value) arguments.add(*request.value);
   const auto invocation_for = [&](Node&) { return Invocation{&script, &keys, arguments}; };
   const Deadline deadline = performer->request_deadline(Deadline::never());
   Result<Performer::Performed> performed =

@@ -76,12 +76,12 @@ Task<Result<void>> Connection::try_to_open() {
 
 Task<Result<void>> Connection::log_in(Deadline deadline) {
   const Login& login = settings_.login;
-  std::vector<std::vector<std::string_view>> greeting;
+  std::vector<Words> greeting;
   const std::string database = std::to_string(login.database);
   if (!login.password.empty()) {
-    greeting.push_back({"AUTH"});
-    if (!login.user.empty()) greeting.back().push_back(login.user);
-    greeting.back().push_back(login.password);
+    greeting.push_back(Words{"AUTH"});
+    if (!login.user.empty()) greeting.back().add(login.user);
+    greeting.back().add(login.password);
   }
   if (login.database != 0) greeting.push_back({"SELECT", database});
   const std::size_t required = greeting.size();
@@ -89,11 +89,11 @@ Task<Result<void>> Connection::log_in(Deadline deadline) {
   greeting.push_back({"CLIENT", "SETNAME", login.client_name});
   if (on_info) greeting.push_back({"INFO", settings_.info});
   if (on_appendfsync) greeting.push_back({"CONFIG", "GET", "appendfsync"});
-  if (settings_.must_be_master) greeting.push_back({"ROLE"});
+  if (settings_.must_be_master) greeting.push_back(Words{"ROLE"});
   // All in one write, or a short-lived command would wait for each.
   std::deque<Pending> calls;
   std::string bytes;
-  for (const std::vector<std::string_view>& words : greeting) {
+  for (const Words& words : greeting) {
     calls.emplace_back(*this, std::string());
     bytes += encode(words);
   }
@@ -112,9 +112,9 @@ Task<Result<void>> Connection::log_in(Deadline deadline) {
     if (i < required && reply.is_error()) co_return failure_of(reply, endpoint_);
     // Without a password the first command of all tells that one is needed.
     if (reply.is_error("NOAUTH")) co_return failure_of(reply, endpoint_);
-    if (greeting[i].front() == "INFO" && !reply.is_error()) on_info(reply.text);
-    if (greeting[i].front() == "CONFIG") on_appendfsync(reply.at(1).text);
-    if (greeting[i].front() == "ROLE" && !reply.is_error() && reply.at(0).text != "master") {
+    if (greeting[i].at(0) == "INFO" && !reply.is_error()) on_info(reply.text);
+    if (greeting[i].at(0) == "CONFIG") on_appendfsync(reply.at(1).text);
+    if (greeting[i].at(0) == "ROLE" && !reply.is_error() && reply.at(0).text != "master") {
       co_return failed(Code::unreachable, "it is a " + reply.at(0).text + " now, not the master");
     }
   }
@@ -157,11 +157,6 @@ Task<Result<Answer>> Connection::call(std::string command, Deadline deadline,
     Result<void> opened = co_await open(deadline, stop);
     if (!opened) co_return opened.failure();
   }
-  co_return co_await exchange(command, deadline, std::move(stop));
-}
-
-Task<Result<Answer>> Connection::exchange(const std::string& command, Deadline deadline,
-                                          std::stop_token stop) {
   Pending pending(*this, command);
   const Woken woken = co_await pending.done.wait(deadline, std::move(stop));
   if (woken == Woken::timed_out && !pending.settled) give_up_if_silent(pending.sent_at);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "engines/redis/reply.h"
+#include "engines/redis/words.h"
 #include "holdfast/runtime.h"
 #include "wire/reopening.h"
 #include "wire/silence.h"
@@ -95,8 +96,6 @@ class Connection final : private StreamListener {
 
   Task<Result<void>> try_to_open();
   Task<Result<void>> log_in(Deadline deadline);
-  Task<Result<Answer>> exchange(const std::string& command, Deadline deadline,
-                                std::stop_token stop);
   void on_bytes(std::string_view bytes) override;
   void on_closed(const std::string& why) override;
   bool expects_answer() const override { return !pending_.empty(); }

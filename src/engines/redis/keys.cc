@@ -52,6 +52,34 @@ const std::vector<std::string>& numbers_by_slot() {
   return numbers;
 }
 
+// How the siblings of one name are called.
+class Siblings {
+ public:
+  explicit Siblings(std::string_view name) : name_(name) {
+    if (tag_of(name)) {
+      way_ = Way::tagged;
+    } else if (name.find('}') != std::string_view::npos) {
+      way_ = Way::hashed;
+    }
+  }
+
+  void add_to(Words& words, char letter) const {
+    const std::string_view last(&letter, 1);
+    switch (way_) {
+      case Way::quoted: words.join({"{", name_, "}", kQuoted, last}); break;
+      case Way::tagged: words.join({name_, kTagged, last}); break;
+      case Way::hashed:
+        words.join({"{", numbers_by_slot()[slot_of(name_)], "}", kHashed, last, ":", name_});
+        break;
+    }
+  }
+
+ private:
+  enum class Way { quoted, tagged, hashed };
+  std::string_view name_;
+  Way way_ = Way::quoted;
+};
+
 bool ends_as_sibling(std::string_view key, std::string_view mark) {
   return key.size() > mark.size() + 1 &&
          key.substr(key.size() - mark.size() - 1, mark.size()) == mark;
@@ -79,38 +107,38 @@ std::uint16_t slot_of(std::string_view key) {
 }
 
 std::string sibling_key(const std::string& name, char letter) {
-  std::string key;
-  if (tag_of(name)) {
-    key.append(name).append(kTagged) += letter;
-  } else if (name.find('}') == std::string::npos) {
-    key.append("{").append(name).append("}").append(kQuoted) += letter;
-  } else {
-    key.append("{").append(numbers_by_slot()[slot_of(name)]).append("}").append(kHashed) += letter;
-    key.append(":").append(name);
-  }
-  return key;
+  Words words;
+  Siblings(name).add_to(words, letter);
+  return std::string(words.at(0));
 }
 
 Keys::Keys(const std::string& name, std::size_t count) {
-  all.reserve(5);
-  all.push_back(name);
+  const Siblings siblings(name);
+  all.add(name);
   for (const char letter : {'t', 'q', 'h', 'i'}) {
-    if (all.size() < count) all.push_back(sibling_key(name, letter));
+    if (all.count() < count) siblings.add_to(all, letter);
   }
 }
 
 Keys Keys::of_fenced(const std::string& name) {
+  const Siblings siblings(name);
   Keys keys;
-  keys.all = {name, sibling_key(name, 'f'), sibling_key(name, 't')};
+  keys.all.add(name);
+  for (const char letter : {'f', 't'}) siblings.add_to(keys.all, letter);
   return keys;
 }
 
 Keys Keys::of_vote(const std::string& name, const std::string& marker) {
-  return of({name, sibling_key(name, 'r'), marker, sibling_key(name, 'w'), sibling_key(name, 'g'),
-             sibling_key(name, 'o')});
+  const Siblings siblings(name);
+  Keys keys;
+  keys.all.add(name);
+  siblings.add_to(keys.all, 'r');
+  keys.all.add(marker);
+  for (const char letter : {'w', 'g', 'o'}) siblings.add_to(keys.all, letter);
+  return keys;
 }
 
-Keys Keys::of(std::vector<std::string> keys) {
+Keys Keys::of(Words keys) {
   Keys these;
   these.all = std::move(keys);
   return these;

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "engines/redis/words.h"
+
 namespace holdfast::internal::redis {
 
 // The hash slot of a key in a cluster.
@@ -27,8 +29,10 @@ struct Keys {
   // same for all locks of a node.
   static Keys of_vote(const std::string& name, const std::string& marker);
   // Just these.
-  static Keys of(std::vector<std::string> keys);
-  std::vector<std::string> all;
+  static Keys of(Words keys);
+
+  Words all;
+  std::string_view word() const { return all.at(0); }
 
  private:
   Keys() = default;

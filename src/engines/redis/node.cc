@@ -5,14 +5,17 @@
 namespace holdfast::internal::redis {
 
 std::string Invocation::command(bool whole) const {
-  const std::size_t taken = std::min(key_count, keys->all.size());
-  Command command(3 + taken + arguments.size());
-  command.add(whole ? std::string_view("EVAL") : std::string_view("EVALSHA"));
-  command.add(whole ? script->source : script->digest);
-  command.add(static_cast<std::int64_t>(taken));
-  for (std::size_t i = 0; i < taken; ++i) command.add(keys->all[i]);
-  for (const std::string& argument : arguments) command.add(argument);
-  return command.take();
+  const std::size_t taken = std::min(key_count, keys->all.count());
+  const std::string_view key_bytes = keys->all.first(taken);
+  const Words begin = Words{whole ? std::string_view("EVAL") : std::string_view("EVALSHA"),
+                            whole ? script->source : script->digest}
+                          .add(taken);
+  const std::string count = std::to_string(begin.count() + taken + arguments.count());
+  std::string command;
+  command.reserve(count.size() + 3 + begin.bytes().size() + key_bytes.size() +
+                  arguments.bytes().size());
+  command.append("*").append(count).append("\r\n");
+  return command.append(begin.bytes()).append(key_bytes).append(arguments.bytes());
 }
 
 Node::Node(Runtime& runtime, const ConnectionSettings& settings, const Connection::Locate& where,

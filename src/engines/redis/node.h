@@ -16,7 +16,7 @@ namespace holdfast::internal::redis {
 struct Invocation {
   Script* script;
   const Keys* keys;
-  std::vector<std::string> arguments;
+  Words arguments;
   std::size_t key_count = SIZE_MAX;  // the first so many of the keys
 
   // As EVALSHA, or with the whole text.

@@ -49,7 +49,7 @@ class Performer {
 
  private:
   std::uint16_t slot_for(const Keys& keys) const {
-    return settings_.layout == Layout::cluster ? slot_of(keys.all.front()) : 0;
+    return settings_.layout == Layout::cluster ? slot_of(keys.word()) : 0;
   }
 
   Runtime& runtime_;

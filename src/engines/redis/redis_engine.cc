@@ -18,6 +18,7 @@ using redis::milliseconds_of;
 using redis::Node;
 using redis::Reply;
 using redis::Script;
+using redis::Words;
 using Performed = redis::Performer::Performed;
 
 const char* letter_of(Mode mode) {
@@ -67,9 +68,6 @@ class RedisEngine final : public Engine {
   Keys keys_of(const Name& name) const { return Keys(settings().prefix + name.bytes()); }
   static std::string queue_tail(const Claim& claim, const Node& node);
 
-  // Takes the lock if it is free: most are. Nothing if more has to be asked.
-  Task<std::optional<Result<Asked>>> take(const Claim& claim, const Keys& keys, Deadline deadline,
-                                          std::stop_token stop);
   // With a waiter the claim is queued, and the waiter stands at the node that has it.
   Task<Result<Asked>> ask(const Claim& claim, const Keys& keys, Waiter* waiter, Deadline deadline,
                           std::stop_token stop);
@@ -119,39 +117,23 @@ std::string RedisEngine::queue_tail(const Claim& claim, const Node& node) {
          std::to_string(milliseconds_of(claim.ttl)) + ' ' + node.channel() + ' ' + claim.label;
 }
 
-Task<std::optional<Result<RedisEngine::Asked>>> RedisEngine::take(const Claim& claim,
-                                                                  const Keys& keys,
-                                                                  Deadline deadline,
-                                                                  std::stop_token stop) {
-  const auto invocation_for = [&](Node&) {
-    return Invocation{
-        &take_,
-        &keys,
-        {claim.id.hex() + ' ' + claim.label, std::to_string(milliseconds_of(claim.ttl))},
-        3};
-  };
-  const Result<Performed> performed = co_await performer_.perform(keys, std::cref(invocation_for),
-                                                                  false, deadline, std::move(stop));
-  if (!performed) co_return Result<Asked>(performed.failure());
-  const Reply& reply = performed->answer.reply;
-  if (reply.kind == Reply::Kind::integer && reply.number == 0) co_return std::nullopt;
-  co_return read_answer(claim, *performed);
-}
-
 Task<Result<RedisEngine::Asked>> RedisEngine::ask(const Claim& claim, const Keys& keys,
                                                   Waiter* waiter, Deadline deadline,
                                                   std::stop_token stop) {
   const auto invocation_for = [&](Node& node) {
     // Before the request leaves: the push can be faster than the reply.
     if (waiter && (!*waiter || &(*waiter)->node() != &node)) {
-      waiter->emplace(node, claim, keys.all.front());
+      waiter->emplace(node, claim, std::string(keys.word()));
       in_line_.insert(claim.id);
     }
-    return Invocation{&acquire_,
-                      &keys,
-                      {claim.id.hex() + ' ' + claim.label,
-                       std::to_string(milliseconds_of(claim.ttl)), letter_of(claim.mode),
-                       std::to_string(claim.permits), waiter ? "1" : "0", queue_tail(claim, node)}};
+    Words arguments;
+    arguments.join({claim.id.digits(), " ", claim.label})
+        .add(milliseconds_of(claim.ttl))
+        .add(letter_of(claim.mode))
+        .add(claim.permits)
+        .add(waiter ? "1" : "0")
+        .add(queue_tail(claim, node));
+    return Invocation{&acquire_, &keys, std::move(arguments)};
   };
   const Result<Performed> performed = co_await performer_.perform(
       keys, std::cref(invocation_for), waiter != nullptr, deadline, std::move(stop));
@@ -203,7 +185,7 @@ Result<RedisEngine::Asked> RedisEngine::read_answer(const Claim& claim,
 
 Task<Result<Grant>> RedisEngine::acquire(const Claim& claim, const Wait& wait) {
   const Keys keys = keys_of(claim.name);
-  if (redis::looks_like_sibling(keys.all.front())) {
+  if (redis::looks_like_sibling(keys.word())) {
     co_return Failure(Code::invalid_argument,
                       "the name '" + claim.name.display() + "' is kept for keys of Holdfast's own");
   }
@@ -214,7 +196,18 @@ Task<Result<Grant>> RedisEngine::acquire(const Claim& claim, const Wait& wait) {
     if (wait.stop.stop_requested()) co_return cancelled();
     std::optional<Result<Asked>> taken;
     if (claim.mode == Mode::exclusive && claim.ttl <= redis::kLongestTaken) {
-      taken = co_await take(claim, keys, answer_deadline(wait), wait.stop);
+      const auto taking = [&](Node&) {
+        Words arguments;
+        arguments.join({claim.id.digits(), " ", claim.label}).add(milliseconds_of(claim.ttl));
+        return Invocation{&take_, &keys, std::move(arguments), redis::kKeysOfTake};
+      };
+      const Result<Performed> performed = co_await performer_.perform(
+          keys, std::cref(taking), false, answer_deadline(wait), wait.stop);
+      if (!performed) {
+        taken = performed.failure();
+      } else if (!performed->answer.reply.is_number(0)) {
+        taken = read_answer(claim, *performed);
+      }
     }
     if (!taken) taken = co_await ask(claim, keys, nullptr, answer_deadline(wait), wait.stop);
     Result<Asked>& asked = *taken;
@@ -259,7 +252,7 @@ Task<Result<Grant>> RedisEngine::wait_in_line(const Claim& claim, const Keys& ke
       }
       // Clients of another kind tell nobody when they release.
       if (asked->foreign && busy.rank == 0) {
-        const bool watched = co_await asked->node->watch_key(keys.all.front(), limit);
+        const bool watched = co_await asked->node->watch_key(std::string(keys.word()), limit);
         look_at = std::min(look_at, now + runtime().jitter(watched ? kForeignLook : kForeignPoll));
       }
     } else {
@@ -315,8 +308,8 @@ Task<Result<bool>> RedisEngine::release(const Claim& claim, Deadline deadline) {
   const Keys keys = keys_of(claim.name);
   const bool in_line = in_line_.contains(claim.id);
   const auto invocation_for = [&](Node& node) {
-    Invocation invocation{&release_, &keys, {claim.id.hex()}};
-    if (in_line) invocation.arguments.push_back(queue_tail(claim, node));
+    Invocation invocation{&release_, &keys, {claim.id.digits()}};
+    if (in_line) invocation.arguments.add(queue_tail(claim, node));
     return invocation;
   };
   const Result<Performed> performed = co_await performer_.perform(
@@ -387,7 +380,7 @@ Task<Result<std::vector<LockInfo>>> RedisEngine::list(const std::string& prefix,
       for (std::size_t i = 0; i < keys.size(); ++i) {
         if (!seen[i]) co_return Failure(Code::unreachable, seen[i].message());
         if (seen[i]->reply.is_error()) continue;  // moved away meanwhile, or of another type
-        const Name name(keys[i].all.front().substr(settings().prefix.size()));
+        const Name name(keys[i].word().substr(settings().prefix.size()));
         LockInfo info = redis::lock_info(name, seen[i]->reply);
         if (!info.holders.empty() || !info.waiters.empty()) all.push_back(std::move(info));
       }

@@ -24,7 +24,9 @@ Keys Renewals::renewal_keys(const Hold& hold) const {
 
 Invocation Renewals::renewal_of(const Hold& hold, const Keys& keys) {
   Script& script = hold.claim.mode == Mode::exclusive ? keep_ : renew_;
-  return {&script, &keys, {hold.claim.id.hex(), std::to_string(milliseconds_of(hold.claim.ttl))}};
+  Words arguments{hold.claim.id.digits()};
+  arguments.add(milliseconds_of(hold.claim.ttl));
+  return {&script, &keys, std::move(arguments)};
 }
 
 Task<Result<Grant>> Renewals::renew_one(const Hold& hold, Deadline deadline) {

@@ -2,7 +2,6 @@
 
 #include <hiredis/hiredis.h>
 
-#include <array>
 #include <charconv>
 #include <new>
 
@@ -88,35 +87,6 @@ bool ReplyParser::feed(std::string_view bytes, const std::function<void(Reply)>&
     const std::unique_ptr<Reply> owned(static_cast<Reply*>(raw));
     on_reply(std::move(*owned));
   }
-}
-
-Command::Command(std::size_t words) {
-  bytes_.reserve(256);
-  bytes_ += '*';
-  bytes_ += std::to_string(words);
-  bytes_ += "\r\n";
-}
-
-Command& Command::add(std::string_view word) {
-  std::array<char, 26> head;
-  head.front() = '$';
-  char* end = std::to_chars(head.data() + 1, head.data() + head.size() - 2, word.size()).ptr;
-  *end++ = '\r';
-  *end++ = '\n';
-  bytes_.append(head.data(), end).append(word).append("\r\n", 2);
-  return *this;
-}
-
-Command& Command::add(std::int64_t number) {
-  std::array<char, 24> digits;
-  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
-  return add(std::string_view(digits.data(), end));
-}
-
-std::string encode(const std::vector<std::string_view>& words) {
-  Command command(words.size());
-  for (const std::string_view word : words) command.add(word);
-  return command.take();
 }
 
 }  // namespace holdfast::internal::redis

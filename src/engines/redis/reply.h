@@ -19,6 +19,7 @@ struct Reply {
   std::string text;
   std::vector<Reply> items;
 
+  bool is_number(std::int64_t value) const { return kind == Kind::integer && number == value; }
   bool is_error() const { return kind == Kind::error; }
   // "NOSCRIPT", "MOVED": whether it is an error that begins so.
   bool is_error(std::string_view word) const { return is_error() && text.starts_with(word); }
@@ -42,21 +43,6 @@ class ReplyParser {
 
  private:
   std::unique_ptr<redisReader, void (*)(redisReader*)> reader_;
-};
-
-// A command as it goes to the server.
-std::string encode(const std::vector<std::string_view>& words);
-
-// The same, built word by word: the path of every lock goes through here.
-class Command {
- public:
-  explicit Command(std::size_t words);
-  Command& add(std::string_view word);
-  Command& add(std::int64_t number);
-  std::string take() { return std::move(bytes_); }
-
- private:
-  std::string bytes_;
 };
 
 }  // namespace holdfast::internal::redis

@@ -43,6 +43,7 @@ struct Script {
 const std::string& take_source();
 // The token key is not made to outlive a longer one.
 inline constexpr std::chrono::minutes kLongestTaken{10};
+inline constexpr std::size_t kKeysOfTake = 3;
 
 // ARGV: "CLAIM LABEL" ttl_ms mode(x|s|p) permits queue(0|1) "MODE PERMITS TTL_MS CHANNEL LABEL"
 // The token; or {0, holder_token, holder's word, pttl_ms, rank, foreign} if it is busy;

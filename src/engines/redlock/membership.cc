@@ -113,9 +113,8 @@ std::int64_t Membership::longest_ms(const Nodes& nodes) const {
 
 // ---- Asking ------------------------------------------------------------------------------------
 
-Task<void> Membership::tend(std::size_t node, redis::Script& script,
-                            std::vector<std::string> arguments, Deadline deadline, bool needed,
-                            std::shared_ptr<Outlook> outlook) {
+Task<void> Membership::tend(std::size_t node, redis::Script& script, redis::Words arguments,
+                            Deadline deadline, bool needed, std::shared_ptr<Outlook> outlook) {
   RedisVoter& voter = *voters_[node];
   Result<void> done(Failure(Code::unreachable, voter.display() + " does not answer"));
   if (voter.responsive() || needed) done = co_await voter.ready(deadline);
@@ -131,8 +130,8 @@ Task<void> Membership::tend(std::size_t node, redis::Script& script,
 }
 
 Task<Membership::Outlook> Membership::tend_each(Nodes nodes, redis::Script& script,
-                                                std::vector<std::string> arguments,
-                                                Deadline deadline, bool needed) {
+                                                redis::Words arguments, Deadline deadline,
+                                                bool needed) {
   constexpr Duration kStragglers = std::chrono::milliseconds(5);
   const auto outlook = std::make_shared<Outlook>();
   outlook->pending = nodes.size();
@@ -154,8 +153,7 @@ Task<Membership::Outlook> Membership::tend_each(Nodes nodes, redis::Script& scri
 }
 
 Task<Membership::Nodes> Membership::tend_all(Nodes nodes, redis::Script& script,
-                                             std::vector<std::string> arguments,
-                                             Deadline deadline) {
+                                             redis::Words arguments, Deadline deadline) {
   Outlook outlook =
       co_await tend_each(std::move(nodes), script, std::move(arguments), deadline, false);
   co_return std::move(outlook.answered);
@@ -190,7 +188,7 @@ bool Membership::in_motion() const {
 
 Task<Result<bool>> Membership::open_once(Duration ttl, Deadline deadline) {
   const std::size_t majority = quorum::majority_of(size());
-  std::vector<std::string> nothing;
+  redis::Words nothing;
   const Outlook outlook =
       co_await tend_each(everybody(), scripts_.look, std::move(nothing), deadline, false);
   const Nodes& seen = outlook.answered;
@@ -265,7 +263,7 @@ std::optional<Failure> Membership::hopeless(const Nodes& seen) const {
 Task<Result<void>> Membership::found(Nodes seen, Outlook outlook, std::int64_t longest,
                                      Deadline deadline) {
   if (seen.size() < size()) {
-    std::vector<std::string> nothing;
+    redis::Words nothing;
     outlook = co_await tend_each(everybody(), scripts_.look, std::move(nothing), deadline, true);
     if (outlook.answered.size() < size()) {
       co_return Failure(
@@ -280,15 +278,15 @@ Task<Result<void>> Membership::found(Nodes seen, Outlook outlook, std::int64_t l
       co_return Result<void>();  // Somebody else was faster.
     }
   }
-  std::vector<std::string> as{std::to_string(nonce()), std::to_string(size())};
+  redis::Words as{std::to_string(nonce()), std::to_string(size())};
   const Nodes told = co_await tend_all(everybody(), scripts_.found, std::move(as), deadline);
   const Nodes founding = in_state(told, State::founding);
   if (founding.size() < quorum::majority_of(size())) co_return Result<void>();
   const quorum::Era epoch = new_epoch();
   for (const std::size_t node : founding) {
     const std::string& run = voters_[node]->identity().run_id;
-    std::vector<std::string> from_to{voters_[node]->marker().text,
-                                     Marker::open_text(epoch, longest, size(), nonce(), run)};
+    redis::Words from_to{voters_[node]->marker().text,
+                         Marker::open_text(epoch, longest, size(), nonce(), run)};
     Nodes alone{node};
     co_await tend_all(std::move(alone), scripts_.change, std::move(from_to), deadline);
     hear_of(node);
@@ -297,8 +295,8 @@ Task<Result<void>> Membership::found(Nodes seen, Outlook outlook, std::int64_t l
 }
 
 Task<void> Membership::raise(Nodes nodes, std::int64_t longest, Deadline deadline) {
-  std::vector<std::string> to{std::to_string(era_.number), std::to_string(era_.nonce),
-                              std::to_string(longest), established_ ? "1" : "0"};
+  redis::Words to{std::to_string(era_.number), std::to_string(era_.nonce), std::to_string(longest),
+                  established_ ? "1" : "0"};
   const Nodes told = co_await tend_all(std::move(nodes), scripts_.raise, std::move(to), deadline);
   for (const std::size_t node : told) hear_of(node);
 }
@@ -313,7 +311,7 @@ Task<void> Membership::establish(Nodes nodes, Deadline deadline) {
   }
   const std::size_t majority = quorum::majority_of(size());
   if (before.size() < majority) co_return;
-  std::vector<std::string> nothing;
+  redis::Words nothing;
   const quorum::Era era = era_;
   const Nodes told =
       co_await tend_all(std::move(nodes), scripts_.look, std::move(nothing), deadline);
@@ -341,7 +339,7 @@ Task<void> Membership::bring_back(const Nodes& seen, const Nodes& open, Deadline
   unused.insert(unused.end(), founding.begin(), founding.end());
   const auto age_ms = static_cast<std::int64_t>(wall_ms()) - static_cast<std::int64_t>(era_.number);
   if (!unused.empty() && std::abs(age_ms) > kYoungMs) {
-    std::vector<std::string> as{std::to_string(nonce()), std::to_string(size())};
+    redis::Words as{std::to_string(nonce()), std::to_string(size())};
     co_await tend_all(unused, scripts_.mark, std::move(as), deadline);
   }
   for (const std::size_t node : in_state(seen, State::restarted)) {
@@ -358,9 +356,8 @@ Task<void> Membership::bring_back(const Nodes& seen, const Nodes& open, Deadline
 
 // It came back with data, but perhaps with those of long ago.
 Task<void> Membership::renounce(std::size_t node, Deadline deadline) {
-  std::vector<std::string> from_to{
-      voters_[node]->marker().text,
-      "marked " + std::to_string(nonce()) + ' ' + std::to_string(size())};
+  redis::Words from_to{voters_[node]->marker().text,
+                       "marked " + std::to_string(nonce()) + ' ' + std::to_string(size())};
   Nodes alone{node};
   co_await tend_all(std::move(alone), scripts_.change, std::move(from_to), deadline);
 }
@@ -370,8 +367,7 @@ Task<void> Membership::welcome(const Nodes& seen, Deadline deadline) {
   for (const std::size_t node : in_state(seen, State::restarted)) {
     const RedisVoter& voter = *voters_[node];
     if (!voter.identity().durable) continue;
-    std::vector<std::string> from_to{voter.marker().text,
-                                     voter.marker().in_run(voter.identity().run_id)};
+    redis::Words from_to{voter.marker().text, voter.marker().in_run(voter.identity().run_id)};
     Nodes alone{node};
     co_await tend_all(std::move(alone), scripts_.change, std::move(from_to), deadline);
   }
@@ -381,7 +377,7 @@ Task<void> Membership::join(std::size_t node, Nodes open, Deadline deadline) {
   const Marker marked = voters_[node]->marker();
   // What the others know is asked only now: what came before the mark may be out of date, and the
   // node may have voted in an epoch that we have not heard of.
-  std::vector<std::string> nothing;
+  redis::Words nothing;
   const Nodes asked =
       co_await tend_all(std::move(open), scripts_.look, std::move(nothing), deadline);
   const Nodes others = in_state(asked, State::open);
@@ -397,8 +393,7 @@ Task<void> Membership::join(std::size_t node, Nodes open, Deadline deadline) {
   }
   if (raised < majority_of_others(size())) co_return;
   const std::int64_t silence = longest_ms(others);
-  std::vector<std::string> as{marked.text, text_of(epoch), std::to_string(silence),
-                              std::to_string(size())};
+  redis::Words as{marked.text, text_of(epoch), std::to_string(silence), std::to_string(size())};
   Nodes alone{node};
   const Nodes done = co_await tend_all(std::move(alone), scripts_.join, std::move(as), deadline);
   if (done.empty() || voters_[node]->marker().epoch != epoch) co_return;
@@ -416,9 +411,8 @@ Task<void> Membership::finish(std::size_t node, Nodes open) {
   // One client is enough.
   const Result<bool> ours = co_await joining.claim_finish(deadline);
   if (ours && *ours && co_await take_over(node, open, deadline)) {
-    std::vector<std::string> from_to{
-        marker.text, Marker::open_text(marker.epoch, marker.longest_ms, size(), nonce(),
-                                       joining.identity().run_id)};
+    redis::Words from_to{marker.text, Marker::open_text(marker.epoch, marker.longest_ms, size(),
+                                                        nonce(), joining.identity().run_id)};
     Nodes alone{node};
     co_await tend_all(std::move(alone), scripts_.change, std::move(from_to), deadline);
   }
@@ -436,7 +430,7 @@ Task<bool> Membership::take_over(std::size_t node, const Nodes& open, Deadline d
     const Result<RedisVoter::Fences> fences = co_await voters_[other]->fences(deadline);
     if (!fences) continue;
     // It must not have lost its data before we had read all of it.
-    std::vector<std::string> nothing;
+    redis::Words nothing;
     const Result<void> looked =
         co_await voters_[other]->tend(scripts_.look, std::move(nothing), deadline);
     const Marker& seen = voters_[other]->marker();

@@ -51,14 +51,14 @@ class Membership {
   struct Outlook;
 
   std::size_t size() const { return voters_.size(); }
-  Task<void> tend(std::size_t node, redis::Script& script, std::vector<std::string> arguments,
+  Task<void> tend(std::size_t node, redis::Script& script, redis::Words arguments,
                   Deadline deadline, bool needed, std::shared_ptr<Outlook> outlook);
   // Runs a script at each of the nodes, at the same time. Slow ones are not waited for much longer
   // than a majority, unless they are all `needed`.
-  Task<Outlook> tend_each(Nodes nodes, redis::Script& script, std::vector<std::string> arguments,
+  Task<Outlook> tend_each(Nodes nodes, redis::Script& script, redis::Words arguments,
                           Deadline deadline, bool needed);
   // The same; gives back those that answered.
-  Task<Nodes> tend_all(Nodes nodes, redis::Script& script, std::vector<std::string> arguments,
+  Task<Nodes> tend_all(Nodes nodes, redis::Script& script, redis::Words arguments,
                        Deadline deadline);
 
   Task<Result<bool>> open_once(Duration ttl, Deadline deadline);

@@ -17,10 +17,17 @@ using redis::Invocation;
 using redis::Keys;
 using redis::milliseconds_of;
 using redis::Reply;
+using redis::Words;
 
 namespace {
 
 const char* letter_of(Mode mode) { return mode == Mode::exclusive ? "x" : "s"; }
+
+// What a vote writes into the word.
+void add_word_of(const Claim& claim, const Proposal& proposal, Words& arguments) {
+  const std::string attempt = std::to_string(proposal.attempt);
+  arguments.join({claim.id.digits(), " ", attempt, " ", claim.label});
+}
 
 // "3 label" -> "label"
 std::string without_attempt(const std::string& label) {
@@ -111,7 +118,7 @@ std::optional<Failure> RedisVoter::unfit() const {
 }
 
 Task<Result<Answer>> RedisVoter::ask(redis::Script& script, const Keys& keys,
-                                     std::vector<std::string> arguments, Deadline deadline,
+                                     redis::Words arguments, Deadline deadline,
                                      std::size_t key_count) {
   // What is asked later must not be overtaken by this: it is sent now or not at all.
   if (!node_->connection().connected()) {
@@ -156,15 +163,10 @@ Task<Ballot> RedisVoter::vote(const Claim& claim, const Proposal& proposal, Dead
     if (taken) co_return std::move(*taken);
     asked_twice = true;
   }
-  std::vector<std::string> arguments;
-  arguments.reserve(7);
-  arguments.push_back(claim.id.hex() + ' ' + std::to_string(proposal.attempt) + ' ' + claim.label);
-  arguments.push_back(std::to_string(ttl_ms));
-  arguments.push_back(std::to_string(proposal.token));
-  arguments.push_back(marker_.text);
-  arguments.emplace_back(letter_of(claim.mode));
-  arguments.push_back(arrival_of(proposal.ticket));
-  arguments.push_back(place_of(claim));
+  Words arguments;
+  add_word_of(claim, proposal, arguments);
+  arguments.add(ttl_ms).add(proposal.token).add(marker_.text).add(letter_of(claim.mode));
+  arguments.add(arrival_of(proposal.ticket)).add(place_of(claim));
   const Result<Answer> answer = co_await ask(scripts_.vote, keys, std::move(arguments), deadline);
   Ballot ballot = ballot_of(answer);
   ballot.resent = ballot.resent || asked_twice;
@@ -174,12 +176,9 @@ Task<Ballot> RedisVoter::vote(const Claim& claim, const Proposal& proposal, Dead
 Task<std::optional<Ballot>> RedisVoter::take(const Claim& claim, const Proposal& proposal,
                                              const Keys& keys, Deadline deadline) {
   constexpr std::size_t kKeys = 4;
-  std::vector<std::string> arguments;
-  arguments.reserve(4);
-  arguments.push_back(claim.id.hex() + ' ' + std::to_string(proposal.attempt) + ' ' + claim.label);
-  arguments.push_back(std::to_string(milliseconds_of(claim.ttl)));
-  arguments.push_back(std::to_string(proposal.token));
-  arguments.push_back(marker_.text);
+  Words arguments;
+  add_word_of(claim, proposal, arguments);
+  arguments.add(milliseconds_of(claim.ttl)).add(proposal.token).add(marker_.text);
   const Result<Answer> answer =
       co_await ask(scripts_.take, keys, std::move(arguments), deadline, kKeys);
   const bool more =
@@ -190,11 +189,10 @@ Task<std::optional<Ballot>> RedisVoter::take(const Claim& claim, const Proposal&
 
 Task<Ballot> RedisVoter::fence(const Claim& claim, const Proposal& proposal, Deadline deadline) {
   const Keys keys = keys_of(claim.name);
-  std::vector<std::string> arguments;
-  arguments.push_back(claim.id.hex());
-  arguments.push_back(std::to_string(proposal.token));
-  arguments.push_back(marker_.epoch == proposal.era ? marker_.text : std::string());
-  arguments.emplace_back(letter_of(claim.mode));
+  Words arguments{claim.id.digits()};
+  arguments.add(proposal.token);
+  arguments.add(marker_.epoch == proposal.era ? marker_.text : std::string());
+  arguments.add(letter_of(claim.mode));
   const Result<Answer> answer = co_await ask(scripts_.fence, keys, std::move(arguments), deadline);
   co_return ballot_of(answer);
 }
@@ -284,10 +282,10 @@ Task<std::vector<Result<Standing>>> RedisVoter::renew(std::vector<Hold> holds, D
   invocations.reserve(holds.size());
   for (const Hold& hold : holds) {
     keys.push_back(keys_of(hold.claim.name));
-    invocations.push_back({&scripts_.renew,
-                           &keys.back(),
-                           {hold.claim.id.hex(), std::to_string(milliseconds_of(hold.claim.ttl)),
-                            hold.token.str(), letter_of(hold.claim.mode)}});
+    Words arguments{hold.claim.id.digits()};
+    arguments.add(milliseconds_of(hold.claim.ttl)).add(hold.token.value());
+    arguments.add(letter_of(hold.claim.mode));
+    invocations.push_back({&scripts_.renew, &keys.back(), std::move(arguments)});
   }
   const std::vector<Result<Answer>> answers = co_await node_->run_all(invocations, deadline);
   for (const Result<Answer>& answer : answers) {
@@ -317,11 +315,8 @@ Task<Result<bool>> RedisVoter::release(const Claim& claim, const Return& how, De
     std::optional<Result<bool>> given = co_await give(claim, how, keys, deadline);
     if (given) co_return std::move(*given);
   }
-  std::vector<std::string> arguments;
-  arguments.push_back(claim.id.hex());
-  arguments.push_back(arrival_of(how.ticket));
-  arguments.push_back(place_of(claim));
-  arguments.push_back(std::to_string(how.attempt));
+  Words arguments{claim.id.digits(), arrival_of(how.ticket), place_of(claim)};
+  arguments.add(how.attempt);
   const Result<Answer> answer =
       co_await ask(scripts_.release, keys, std::move(arguments), deadline);
   if (!answer) co_return answer.failure();
@@ -330,8 +325,9 @@ Task<Result<bool>> RedisVoter::release(const Claim& claim, const Return& how, De
 
 Task<std::optional<Result<bool>>> RedisVoter::give(const Claim& claim, const Return& how,
                                                    const Keys& keys, Deadline deadline) {
-  const Keys two = Keys::of({keys.all[0], keys.all[3]});
-  std::vector<std::string> arguments{claim.id.hex(), std::to_string(how.attempt)};
+  const Keys two = Keys::of({keys.all.at(0), keys.all.at(3)});
+  Words arguments{claim.id.digits()};
+  arguments.add(how.attempt);
   const Result<Answer> answer = co_await ask(scripts_.give, two, std::move(arguments), deadline);
   if (!answer) co_return Result<bool>(answer.failure());
   if (answer->reply.as_number() == 1) co_return Result<bool>(true);
@@ -340,8 +336,8 @@ Task<std::optional<Result<bool>>> RedisVoter::give(const Claim& claim, const Ret
 
 Task<Result<bool>> RedisVoter::evict(const Name& name, Token token, Deadline deadline) {
   const Keys keys = keys_of(name);
-  std::vector<std::string> arguments;
-  arguments.push_back(token.str());
+  Words arguments;
+  arguments.add(token.value());
   const Result<Answer> answer = co_await ask(scripts_.evict, keys, std::move(arguments), deadline);
   if (!answer) co_return answer.failure();
   co_return answer->reply.as_number() == 1;
@@ -414,8 +410,7 @@ Failure RedisVoter::no_marker() const {
                                           " holds something else; delete it, or use a prefix");
 }
 
-Task<Result<void>> RedisVoter::tend(redis::Script& script, std::vector<std::string> arguments,
-                                    Deadline deadline) {
+Task<Result<void>> RedisVoter::tend(redis::Script& script, Words arguments, Deadline deadline) {
   const Keys keys = Keys::of({marker_key_});
   const Result<Answer> answer = co_await ask(script, keys, std::move(arguments), deadline);
   if (!answer) co_return answer.failure();
@@ -470,11 +465,11 @@ Task<Result<bool>> RedisVoter::claim_finish(Deadline deadline) {
 Task<Result<void>> RedisVoter::adopt(const Marker& marker, Fences fences, Deadline deadline) {
   constexpr std::size_t kPart = 200;
   for (std::size_t begin = 0; begin < fences.size(); begin += kPart) {
-    std::vector<std::string> names{marker_key_};
-    std::vector<std::string> arguments{marker.text};
+    Words names{marker_key_};
+    Words arguments{marker.text};
     for (std::size_t i = begin; i < std::min(begin + kPart, fences.size()); ++i) {
-      names.push_back(fences[i].first);
-      arguments.push_back(std::to_string(fences[i].second));
+      names.add(fences[i].first);
+      arguments.add(fences[i].second);
     }
     const Keys keys = Keys::of(std::move(names));
     const Result<Answer> answer =

@@ -82,8 +82,7 @@ class RedisVoter final : public quorum::Voter {
   // How long a node that is joining is still silent, as last seen; 0 if it may be opened.
   Duration silent_for() const { return silent_for_; }
   // Runs one of the scripts about the marker. REQUIRES: ready.
-  Task<Result<void>> tend(redis::Script& script, std::vector<std::string> arguments,
-                          Deadline deadline);
+  Task<Result<void>> tend(redis::Script& script, redis::Words arguments, Deadline deadline);
 
   // The highest token accepted at this node, by the key of its fence.
   using Fences = std::vector<std::pair<std::string, std::uint64_t>>;
@@ -109,7 +108,7 @@ class RedisVoter final : public quorum::Voter {
   // For a script.
   std::string arrival_of(const quorum::Ticket& ticket) const;
   Task<Result<redis::Answer>> ask(redis::Script& script, const redis::Keys& keys,
-                                  std::vector<std::string> arguments, Deadline deadline,
+                                  redis::Words arguments, Deadline deadline,
                                   std::size_t key_count = SIZE_MAX);
   quorum::Ballot ballot_of(const Result<redis::Answer>& answer);
   quorum::Ballot closed() const;  // by its marker

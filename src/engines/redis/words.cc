@@ -1,0 +1,88 @@
+#include "engines/redis/words.h"
+
+#include <array>
+#include <charconv>
+#include <cstring>
+
+namespace holdfast::internal::redis {
+
+namespace {
+
+constexpr std::string_view kEnd = "\r\n";
+
+// A word in its form: "$5\r\nhello\r\n".
+struct Place {
+  std::size_t begin;
+  std::size_t size;
+  std::size_t next() const { return begin + size + kEnd.size(); }
+};
+
+// The word whose form begins at `offset`.
+Place place_at(std::string_view bytes, std::size_t offset) {
+  std::size_t size = 0;
+  const auto digits = std::from_chars(&bytes[offset + 1], bytes.data() + bytes.size(), size);
+  return {static_cast<std::size_t>(digits.ptr - bytes.data()) + kEnd.size(), size};
+}
+
+}  // namespace
+
+Words::Words(std::initializer_list<std::string_view> words) {
+  for (const std::string_view word : words) add(word);
+}
+
+char* Words::room_for(std::size_t size) {
+  constexpr std::size_t kUsual = 224;
+  if (bytes_.empty()) bytes_.reserve(kUsual);
+  std::array<char, 26> head;
+  head.front() = '$';
+  char* end = std::to_chars(head.data() + 1, head.data() + head.size() - 2, size).ptr;
+  *end++ = '\r';
+  *end++ = '\n';
+  const auto head_size = static_cast<std::size_t>(end - head.data());
+  const std::size_t before = bytes_.size();
+  bytes_.resize(before + head_size + size + kEnd.size(), '\n');
+  char* place = bytes_.data() + before;
+  std::memcpy(place, head.data(), head_size);
+  place[head_size + size] = '\r';
+  ++count_;
+  return place + head_size;
+}
+
+Words& Words::add(std::string_view word) {
+  char* place = room_for(word.size());
+  if (!word.empty()) std::memcpy(place, word.data(), word.size());
+  return *this;
+}
+
+Words& Words::join(std::initializer_list<std::string_view> pieces) {
+  std::size_t size = 0;
+  for (const std::string_view piece : pieces) size += piece.size();
+  char* place = room_for(size);
+  for (const std::string_view piece : pieces) {
+    if (!piece.empty()) std::memcpy(place, piece.data(), piece.size());
+    place += piece.size();
+  }
+  return *this;
+}
+
+std::string_view Words::at(std::size_t index) const {
+  std::size_t offset = 0;
+  while (index-- > 0) offset = place_at(bytes_, offset).next();
+  const Place place = place_at(bytes_, offset);
+  return bytes().substr(place.begin, place.size);
+}
+
+std::string_view Words::first(std::size_t count) const {
+  if (count >= count_) return bytes_;
+  std::size_t offset = 0;
+  while (count-- > 0) offset = place_at(bytes_, offset).next();
+  return bytes().substr(0, offset);
+}
+
+std::string encode(const Words& words) {
+  std::string command = "*" + std::to_string(words.count()) + "\r\n";
+  command += words.bytes();
+  return command;
+}
+
+}  // namespace holdfast::internal::redis

@@ -1,0 +1,36 @@
+#include "engines/redis/words.h"
+
+#include <gtest/gtest.h>
+
+namespace holdfast::internal::redis {
+namespace {
+
+TEST(Words, GoToTheServerWithTheirLengths) {
+  Words words{"SET", "", std::string_view("a\0\r\n", 4)};
+  words.add(-12).join({"{", "name", "}:q"});
+  EXPECT_EQ(words.count(), 5U);
+  EXPECT_EQ(encode(words), std::string("*5\r\n$3\r\nSET\r\n$0\r\n\r\n$4\r\na\0\r\n\r\n"
+                                       "$3\r\n-12\r\n$8\r\n{name}:q\r\n",
+                                       57));
+}
+
+TEST(Words, AreFoundAgain) {
+  const std::string longer(1000, '$');
+  Words words{"a", longer};
+  words.add("").add("c");
+  EXPECT_EQ(words.at(0), "a");
+  EXPECT_EQ(words.at(1), longer);
+  EXPECT_EQ(words.at(2), "");
+  EXPECT_EQ(words.at(3), "c");
+}
+
+TEST(Words, TheFirstOfThem) {
+  const Words words{"a", "bc", "d"};
+  EXPECT_EQ(words.first(0), "");
+  EXPECT_EQ(words.first(2), "$1\r\na\r\n$2\r\nbc\r\n");
+  EXPECT_EQ(words.first(3), words.bytes());
+  EXPECT_EQ(words.first(9), words.bytes());
+}
+
+}  // namespace
+}  // namespace holdfast::internal::redis
