@@ -9,9 +9,9 @@ TEST(Words, GoToTheServerWithTheirLengths) {
   Words words{"SET", "", std::string_view("a\0\r\n", 4)};
   words.add(-12).join({"{", "name", "}:q"});
   EXPECT_EQ(words.count(), 5U);
-  EXPECT_EQ(encode(words), std::string("*5\r\n$3\r\nSET\r\n$0\r\n\r\n$4\r\na\0\r\n\r\n"
-                                       "$3\r\n-12\r\n$8\r\n{name}:q\r\n",
-                                       57));
+  using namespace std::string_literals;
+  EXPECT_EQ(encode(words),
+            "*5\r\n$3\r\nSET\r\n$0\r\n\r\n$4\r\na\0\r\n\r\n$3\r\n-12\r\n$8\r\n{name}:q\r\n"s);
 }
 
 TEST(Words, AreFoundAgain) {
