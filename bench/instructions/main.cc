@@ -2,9 +2,10 @@
 // engine, counted by callgrind: a figure that a busy machine does not change. Against a stored
 // baseline it shows what a commit made slower.
 //
-// Two runs with different numbers of pairs, of which the difference counts: start-up is not in it. How
-// often a client looks for an answer before it sleeps depends on the server, so the least of several
-// runs is taken.
+// One run does blocks of pairs; callgrind writes a file of its own for each, so that start-up is in
+// none, and the least of them is taken: what disturbs (a heartbeat, one more look for an answer) only
+// adds. Client and server share a CPU: who looks for an answer lets the server run first, and has it
+// at the first look, not at the second or third as elsewhere.
 #include <holdfast/holdfast.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,6 +16,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -26,6 +28,7 @@
 #include "mariadb_server.h"
 #include "memcached_server.h"
 #include "postgres_server.h"
+#include "process.h"
 #include "redis_server.h"
 #include "temp_dir.h"
 #include "zookeeper_server.h"
@@ -40,9 +43,9 @@ constexpr const char* kUsage = R"(usage: bench_instructions BASELINE.json [--upd
   ENGINE: sqlite, redis, redlock, memcached, zookeeper, etcd, mysql, postgres (default: all)
 )";
 constexpr double kTolerance = 0.05;
-constexpr int kFew = 50;
-constexpr int kMany = 250;
-constexpr int kRuns = 3;
+constexpr int kPairs = 20;   // of a block
+constexpr int kBlocks = 12;  // the first warm up
+constexpr int kWarmUp = 2;
 
 // A server and the URL of a lock on it; the server ends with it.
 struct Place {
@@ -87,31 +90,40 @@ std::vector<Engine> engines() {
   };
 }
 
-int do_pairs(const std::string& url, int count) {
+// callgrind begins a new file whenever this is called.
+extern "C" [[gnu::noinline]] void holdfast_block_begins() { asm volatile(""); }
+
+int do_blocks(const std::string& url) {
   Client client = Client::open(url).value();
   Mutex mutex = client.mutex("pair");
-  for (int i = 0; i < count; ++i) mutex.acquire().value().release().value();
+  for (int block = 0; block < kBlocks; ++block) {
+    holdfast_block_begins();
+    for (int i = 0; i < kPairs; ++i) mutex.acquire().value().release().value();
+  }
+  holdfast_block_begins();
   return 0;
 }
 
-double instructions(const std::string& url, int pairs, const std::filesystem::path& folder) {
-  const std::filesystem::path out = folder / "callgrind.out";
+void run_under_callgrind(const std::string& url, const std::filesystem::path& out) {
   const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
   const pid_t child = fork();
   if (child == 0) {
     const std::string file = "--callgrind-out-file=" + out.string();
-    const std::string count = std::to_string(pairs);
-    execlp("valgrind", "valgrind", "--quiet", "--tool=callgrind", file.c_str(), self.c_str(),
-           "pairs", url.c_str(), count.c_str(), nullptr);
+    execlp("valgrind", "valgrind", "--quiet", "--tool=callgrind",
+           "--dump-before=holdfast_block_begins", file.c_str(), self.c_str(), "blocks", url.c_str(),
+           nullptr);
     _exit(127);
   }
   int status = 0;
   waitpid(child, &status, 0);
   if (status != 0) throw std::runtime_error("valgrind failed (is it installed?)");
-  std::ifstream lines(out);
+}
+
+double instructions_in(const std::string& path) {
+  std::ifstream lines(path);
   for (std::string line; std::getline(lines, line);) {
-    for (const char* key : {"summary: ", "totals: "}) {
-      if (line.starts_with(key)) return std::stod(line.substr(std::string_view(key).size()));
+    for (const std::string_view key : {"summary: ", "totals: "}) {
+      if (line.starts_with(key)) return std::stod(line.substr(key.size()));
     }
   }
   throw std::runtime_error("callgrind counted nothing");
@@ -120,12 +132,14 @@ double instructions(const std::string& url, int pairs, const std::filesystem::pa
 double per_pair(const Engine& engine) {
   const Place place = engine.place();
   const test::TempDir folder;
-  double few = 1e300, many = 1e300;
-  for (int i = 0; i < kRuns; ++i) {
-    few = std::min(few, instructions(place.url, kFew, folder.path()));
-    many = std::min(many, instructions(place.url, kMany, folder.path()));
+  const std::filesystem::path out = folder.path() / "callgrind";
+  run_under_callgrind(place.url, out);
+  double least = std::numeric_limits<double>::max();
+  // The first file ends where the first block begins.
+  for (int block = kWarmUp; block < kBlocks; ++block) {
+    least = std::min(least, instructions_in(out.string() + "." + std::to_string(block + 2)));
   }
-  return (many - few) / (kMany - kFew);
+  return least / kPairs;
 }
 
 // Whether it is within the tolerance.
@@ -144,23 +158,37 @@ bool judge(const std::string& name, double now, const Json& baseline) {
   return change <= kTolerance;
 }
 
+// Whether it is as before. One engine that cannot be counted does not take the others with it.
+bool check(const Engine& engine, Json& baseline, bool update) {
+  try {
+    double now = per_pair(engine);
+    // Before anybody looks for a cause, it is counted again.
+    const double before = baseline.value(engine.name, now);
+    if (now > before * (1 + kTolerance)) now = std::min(now, per_pair(engine));
+    const bool well = judge(engine.name, now, baseline);
+    if (update) baseline[engine.name] = static_cast<int>(now);
+    return well || update;
+  } catch (const std::exception& error) {
+    std::printf("    %-10s was not counted: %s\n", engine.name, error.what());
+    return false;
+  }
+}
+
 int run(const std::string& file, bool update, const std::vector<std::string>& names) {
   Json baseline = Json::object();
   if (std::ifstream input(file); input) baseline = Json::parse(input);
   bool all_well = true;
+  pin_to_cpu(allowed_cpus().back());
   for (const Engine& engine : engines()) {
     if (!names.empty() && std::ranges::find(names, engine.name) == names.end()) continue;
-    const double now = per_pair(engine);
-    all_well = judge(engine.name, now, baseline) && all_well;
+    all_well = check(engine, baseline, update) && all_well;
     std::fflush(stdout);
-    if (update) baseline[engine.name] = static_cast<int>(now);
   }
   if (update) {
     std::ofstream output(file);
     if (!(output << baseline.dump(2) << '\n' << std::flush)) {
       throw std::runtime_error("cannot write " + file);
     }
-    return 0;
   }
   return all_well ? 0 : 1;
 }
@@ -173,7 +201,7 @@ int main(int argc, char** argv) {
   using namespace holdfast::bench;  // NOLINT(google-build-using-namespace)
   std::vector<std::string> words(argv + 1, argv + argc);
   try {
-    if (words.size() == 3 && words[0] == "pairs") return do_pairs(words[1], std::stoi(words[2]));
+    if (words.size() == 2 && words[0] == "blocks") return do_blocks(words[1]);
     const bool update = std::erase(words, "--update") > 0;
     if (words.empty() || words[0].starts_with("-")) {
       std::fputs(kUsage, stderr);
