@@ -13,6 +13,7 @@ struct Entrant {
   std::string name;
   Role role = Role::peer;
   std::vector<std::string> command;  // the URL comes after it
+  std::string url = {};              // another one than the server's
 };
 
 // Those for a system ("redis"). None if there is no list.

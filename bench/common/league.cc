@@ -3,14 +3,13 @@
 #include <algorithm>
 #include <map>
 #include <stdexcept>
-#include <thread>
 #include <utility>
+
+#include "process.h"
 
 namespace holdfast::bench {
 
 namespace {
-
-constexpr const char* kUnknown = "what?";
 
 void drop_absent(Comparison& comparison) {
   std::erase_if(comparison.contestants,
@@ -30,19 +29,49 @@ void add_figure(Contestant& contestant, const std::string& name, double value) {
   found->second.push_back(value);
 }
 
+// Client and server on these CPUs, until it ends.
+class Placement {
+ public:
+  Placement(League::Place place, const LeagueServer& server, pid_t client,
+            const std::vector<int>& client_cpus) {
+    if (place == League::Place::as_it_is) return;
+    for (const pid_t process : server.processes) pin(process, {server.cpu});
+    pin(client, place == League::Place::same_cpu ? std::vector<int>{server.cpu}
+                                                 : std::vector<int>{client_cpus.back()});
+  }
+  ~Placement() {
+    for (const auto& [process, cpus] : before_) pin_process(process, cpus);
+  }
+  Placement(const Placement&) = delete;
+  Placement& operator=(const Placement&) = delete;
+
+ private:
+  void pin(pid_t process, const std::vector<int>& cpus) {
+    before_.emplace_back(process, allowed_cpus_of(process));
+    pin_process(process, cpus);
+  }
+  std::vector<std::pair<pid_t, std::vector<int>>> before_;
+};
+
 }  // namespace
 
 League::League(LeaguePlan plan, LeagueServer server, std::vector<Entrant> entrants, Report& report)
-    : plan_(plan), server_(std::move(server)), report_(report) {
-  for (Entrant& entrant : entrants) teams_.push_back({.entrant = std::move(entrant)});
+    : plan_(plan), server_(std::move(server)), client_cpus_(allowed_cpus()), report_(report) {
+  for (Entrant& entrant : entrants)
+    teams_.push_back({.entrant = std::move(entrant), .workers = {}});
 }
 
-std::list<Worker>* League::workers_of(Team& team, int count) {
-  if (!team.failure.empty()) return nullptr;
+std::vector<Worker>& League::workers_of(Team& team, int count) {
   std::vector<std::string> command = team.entrant.command;
-  command.push_back(server_.url);
+  command.push_back(team.entrant.url.empty() ? server_.url : team.entrant.url);
   while (std::ssize(team.workers) < count) team.workers.emplace_back(command);
-  return &team.workers;
+  return team.workers;
+}
+
+Seconds League::warm_up(Team& team, int count) const {
+  const auto wanted = static_cast<std::size_t>(count);
+  return std::exchange(team.warm, std::max(team.warm, wanted)) < wanted ? plan_.warm_up
+                                                                        : plan_.span / 4;
 }
 
 void League::give_up(Team& team, const std::string& why) {
@@ -67,6 +96,14 @@ Comparison League::comparison(const std::string& name, const std::string& what, 
   return all;
 }
 
+void League::add(Comparison comparison) {
+  drop_absent(comparison);
+  const bool measured =
+      std::ranges::any_of(comparison.contestants,
+                          [](const Contestant& contestant) { return !contestant.values.empty(); });
+  if (measured) report_.add(std::move(comparison));
+}
+
 // play(team, warm): once for each that is not out, before the first repetition with `warm` true.
 template <class F>
 void League::each_repetition(const std::string& what, F play) {
@@ -86,62 +123,20 @@ void League::each_repetition(const std::string& what, F play) {
   }
 }
 
-void League::pairs(const std::string& name, const std::string& what, const std::string& verb,
-                   int workers, std::vector<Claim> claims) {
-  Comparison all = comparison(name, what, "pairs/s", Bar::Side::at_least, std::move(claims));
-  each_repetition(what, [&](Team& team, bool warm) {
-    Worker& worker = workers_of(team, 1)->front();
-    const Seconds span = warm ? std::min(plan_.warm_up, 2 * plan_.span) : plan_.span;
-    const std::string line = workers == 1
-                                 ? format("pairs solo %.3f", span.count())
-                                 : format("%s %d %.3f", verb.c_str(), workers, span.count());
-    const std::string answer = worker.ask(line);
-    if (warm || answer == kUnknown) return;
+void League::pairs(const Pairs& pairs) {
+  Comparison all = comparison(pairs.name, pairs.what, "pairs/s", Bar::Side::at_least, pairs.claims);
+  each_repetition(pairs.what, [&](Team& team, bool warm) {
+    Worker& worker = workers_of(team, 1).front();
+    const Placement placement(pairs.place, server_, worker.pid(), client_cpus_);
+    const Seconds span = warm ? warm_up(team, 1) : plan_.span;
+    const std::string line =
+        pairs.workers == 1 ? format("pairs solo %.3f", span.count())
+                           : format("%s %d %.3f", pairs.verb.c_str(), pairs.workers, span.count());
+    const std::string answer = worker.ask(line, span);
+    if (warm || answer == kUnknownLine) return;
     of(all, team.entrant.name).values.push_back(std::stod(answer));
   });
-  drop_absent(all);
-  report_.add(std::move(all));
-}
-
-League::Outcome League::play(std::list<Worker>& workers, const Contest& contest, Seconds warm_up,
-                             bool count) {
-  const std::string line =
-      format("contend %s 1 %d %d", contest.name.c_str(), contest.hold_us, contest.pause_us);
-  for (Worker& worker : workers) worker.send(line);
-  bool known = true;
-  for (Worker& worker : workers) known = worker.answer() != kUnknown && known;
-  if (!known) return {};
-  std::this_thread::sleep_for(warm_up);
-  const std::int64_t from = monotonic_ns();
-  std::this_thread::sleep_for(plan_.span);
-  const std::int64_t to = monotonic_ns();
-  // Counted in a time of its own: a server that is watched is slower.
-  double commands = 0;
-  std::int64_t counted_from = 0, counted_to = 0;
-  if (count && server_.commands_during) {
-    commands = server_.commands_during([&] {
-      counted_from = monotonic_ns();
-      std::this_thread::sleep_for(plan_.span / 2);
-      counted_to = monotonic_ns();
-    });
-  }
-  for (Worker& worker : workers) worker.send("stop");
-  std::vector<Pass> passes;
-  int number = 0;
-  for (Worker& worker : workers) {
-    for (Pass& pass : passes_of(worker.answer())) {
-      pass.worker = number;
-      passes.push_back(pass);
-    }
-    ++number;
-  }
-  Outcome outcome{.known = true, .hand_offs = hand_offs(passes, from, to), .commands_each = {}};
-  if (counted_to > counted_from) {
-    const HandOffs counted = hand_offs(std::move(passes), counted_from, counted_to);
-    const double changes = counted.per_s * static_cast<double>(counted_to - counted_from) / 1e9;
-    if (changes > 0) outcome.commands_each = commands / changes;
-  }
-  return outcome;
+  add(std::move(all));
 }
 
 void League::contest(const Contest& contest) {
@@ -153,34 +148,41 @@ void League::contest(const Contest& contest) {
       comparison(contest.name + "_commands", "commands per hand-off, " + contest.what, "commands",
                  Bar::Side::at_most, contest.command_claims);
   each_repetition(contest.what, [&](Team& team, bool warm) {
-    std::list<Worker>& workers = *workers_of(team, plan_.processes);
-    const Outcome outcome = play(workers, contest, warm ? plan_.warm_up : plan_.span / 5, !warm);
-    if (warm || !outcome.known) return;
+    std::vector<Worker>& workers = workers_of(team, plan_.processes);
+    Bout bout{.name = contest.name,
+              .hold_us = contest.hold_us,
+              .pause_us = contest.pause_us,
+              .warm_up = plan_.span / 5,
+              .span = plan_.span};
+    if (warm) {
+      bout.span = warm_up(team, plan_.processes);
+      bout.warm_up = Seconds(0);
+    }
+    const auto outcome = play(workers, bout, warm ? CountDuring() : server_.commands_during);
+    if (warm || !outcome) return;
     // Who changed not once in the whole time: less than once in it.
     const double least = 1 / plan_.span.count();
-    of(owners, team.entrant.name).values.push_back(std::max(outcome.hand_offs.per_s, least));
-    if (outcome.hand_offs.count == 0) return;
+    of(owners, team.entrant.name).values.push_back(std::max(outcome->hand_offs.per_s, least));
+    if (outcome->hand_offs.count == 0) return;
     Contestant& gap = of(gaps, team.entrant.name);
-    gap.values.push_back(outcome.hand_offs.p50_us);
-    add_figure(gap, "p99_us", outcome.hand_offs.p99_us);
-    add_figure(gap, "p999_us", outcome.hand_offs.p999_us);
-    if (outcome.commands_each) {
-      of(commands, team.entrant.name).values.push_back(*outcome.commands_each);
+    gap.values.push_back(outcome->hand_offs.p50_us);
+    add_figure(gap, "p99_us", outcome->hand_offs.p99_us);
+    add_figure(gap, "p999_us", outcome->hand_offs.p999_us);
+    if (outcome->counted_each) {
+      of(commands, team.entrant.name).values.push_back(*outcome->counted_each);
     }
   });
-  for (Comparison* each : {&owners, &gaps, &commands}) {
-    drop_absent(*each);
-    const bool measured = std::ranges::any_of(
-        each->contestants, [](const Contestant& contestant) { return !contestant.values.empty(); });
-    if (measured) report_.add(std::move(*each));
-  }
+  add(std::move(owners));
+  add(std::move(gaps));
+  add(std::move(commands));
 }
 
 void League::mix(const std::string& name, const std::string& what, int write_percent, int hold_us,
                  std::vector<Claim> claims) {
   Comparison all = comparison(name, what, "pairs/s", Bar::Side::at_least, std::move(claims));
   each_repetition(what, [&](Team& team, bool warm) {
-    std::list<Worker>& workers = *workers_of(team, plan_.processes);
+    std::vector<Worker>& workers = workers_of(team, plan_.processes);
+    // A verb of its own, which nobody has compiled yet.
     const Seconds span = warm ? plan_.warm_up / 2 : plan_.span;
     const std::string line =
         format("mix %s %.3f %d %d", name.c_str(), span.count(), write_percent, hold_us);
@@ -189,7 +191,7 @@ void League::mix(const std::string& name, const std::string& what, int write_per
     bool known = true;
     for (Worker& worker : workers) {
       const std::string answer = worker.answer();
-      if (answer == kUnknown) {
+      if (answer == kUnknownLine) {
         known = false;
       } else {
         sum += std::stod(answer);
@@ -197,8 +199,7 @@ void League::mix(const std::string& name, const std::string& what, int write_per
     }
     if (known && !warm) of(all, team.entrant.name).values.push_back(sum);
   });
-  drop_absent(all);
-  report_.add(std::move(all));
+  add(std::move(all));
 }
 
 }  // namespace holdfast::bench

@@ -9,12 +9,11 @@
 
 #include <functional>
 #include <list>
-#include <optional>
 #include <string>
 #include <vector>
 
+#include "bout.h"
 #include "entrant.h"
-#include "pass.h"
 #include "report.h"
 #include "samples.h"
 #include "worker.h"
@@ -24,25 +23,39 @@ namespace holdfast::bench {
 struct LeaguePlan {
   int repetitions = 3;
   Seconds span{1};
-  Seconds warm_up{3};  // of each worker before it counts; JVMs compile what they run often
+  Seconds warm_up{3};  // of each worker before its first; JVMs compile what they run often
   int processes = 8;   // that contend
 };
 
 struct LeagueServer {
   std::string url;
   std::function<void()> flush = [] {};  // forget all locks, between entrants
-  // What clients sent to the server while this runs; not there for all servers.
-  std::function<double(const std::function<void()>&)> commands_during = {};
+  CountDuring commands_during = {};     // what clients sent; not there for all servers
+  // For pairs on its CPU and on another. No processes: they are on that CPU anyway. The clients
+  // stay where the process is allowed to run that makes the league.
+  int cpu = 0;
+  std::vector<pid_t> processes = {};
 };
 
 class League {
  public:
   League(LeaguePlan plan, LeagueServer server, std::vector<Entrant> entrants, Report& report);
 
+  enum class Place {
+    as_it_is,
+    same_cpu,   // client and server share one: what the client costs
+    other_cpu,  // each has one: what latency is
+  };
   // Pairs of acquire and release by so many workers of one process, each on a name of its own.
-  // `verb` is "threads" or "flight" (worker.h); one worker works alone ("pairs").
-  void pairs(const std::string& name, const std::string& what, const std::string& verb, int workers,
-             std::vector<Claim> claims);
+  struct Pairs {
+    std::string name;
+    std::string what;
+    std::string verb = "threads";  // or "flight" (worker.h); one works alone ("pairs")
+    int workers = 1;
+    std::vector<Claim> claims = {};
+    Place place = Place::as_it_is;
+  };
+  void pairs(const Pairs& pairs);
   // Changes of owner a second, and the gap from release called to the next acquire returned, among
   // processes that want one lock.
   struct Contest {
@@ -62,26 +75,26 @@ class League {
  private:
   struct Team {
     Entrant entrant;
-    std::list<Worker> workers;  // the first works alone, all contend
+    std::vector<Worker> workers;  // the first works alone, all contend
+    std::size_t warm = 0;         // so many of them have been at work already
     std::string failure = {};
   };
-  struct Outcome {
-    bool known = false;  // to the workers: what they were asked to do
-    HandOffs hand_offs = {};
-    std::optional<double> commands_each = {};
-  };
 
-  // Its workers, at least so many. Nothing if it is out.
-  std::list<Worker>* workers_of(Team& team, int count);
+  // Its workers, at least so many.
+  std::vector<Worker>& workers_of(Team& team, int count);
+  // How long so many of its workers should run before anything counts. They are warm then.
+  Seconds warm_up(Team& team, int count) const;
   void give_up(Team& team, const std::string& why);
   template <class F>
   void each_repetition(const std::string& what, F play);
-  Outcome play(std::list<Worker>& workers, const Contest& contest, Seconds warm_up, bool count);
   Comparison comparison(const std::string& name, const std::string& what, const char* unit,
                         Bar::Side better, std::vector<Claim> claims) const;
+  // To the report, without those who did not take part; nothing if nobody did.
+  void add(Comparison comparison);
 
   LeaguePlan plan_;
   LeagueServer server_;
+  std::vector<int> client_cpus_;
   std::list<Team> teams_;
   Report& report_;
 };

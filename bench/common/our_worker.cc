@@ -15,6 +15,7 @@
 #include "race.h"
 #include "serve.h"
 #include "timing.h"
+#include "worker.h"
 
 namespace holdfast::bench {
 
@@ -44,7 +45,7 @@ class OurWorker {
     if (verb == "flight") return flight(words);
     if (verb == "threads") return threads(words);
     if (verb == "mix") return mix(words);
-    return "what?";
+    return kUnknownLine;
   }
 
  private:
@@ -89,6 +90,7 @@ class OurWorker {
   }
 
   std::string mix(std::istringstream& words) {
+    if (!client_.guarantees().shared_mode) return kUnknownLine;
     SharedMutex mutex = client_.shared_mutex(next<std::string>(words));
     const double seconds = next<double>(words);
     const int write_percent = next<int>(words);

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <ctime>
 #include <exception>
+#include <filesystem>
 #include <fstream>
 #include <stdexcept>
 #include <string>
@@ -19,9 +20,11 @@
 
 namespace holdfast::bench {
 
-std::vector<int> allowed_cpus() {
+std::vector<int> allowed_cpus() { return allowed_cpus_of(0); }
+
+std::vector<int> allowed_cpus_of(pid_t process) {
   cpu_set_t set{};
-  sched_getaffinity(0, sizeof set, &set);
+  sched_getaffinity(process, sizeof set, &set);
   std::vector<int> cpus;
   for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
     if (CPU_ISSET(static_cast<std::size_t>(cpu), &set)) cpus.push_back(cpu);
@@ -29,12 +32,30 @@ std::vector<int> allowed_cpus() {
   return cpus;
 }
 
-void pin_to_cpus(const std::vector<int>& cpus) {
+namespace {
+
+cpu_set_t set_of(const std::vector<int>& cpus) {
   cpu_set_t set{};
   CPU_ZERO(&set);
   for (const int cpu : cpus) CPU_SET(static_cast<std::size_t>(cpu), &set);
+  return set;
+}
+
+}  // namespace
+
+void pin_to_cpus(const std::vector<int>& cpus) {
+  const cpu_set_t set = set_of(cpus);
   if (sched_setaffinity(0, sizeof set, &set) != 0) {
     throw std::system_error(errno, std::generic_category(), "sched_setaffinity");
+  }
+}
+
+void pin_process(pid_t process, const std::vector<int>& cpus) {
+  const cpu_set_t set = set_of(cpus);
+  const std::filesystem::path threads = "/proc/" + std::to_string(process) + "/task";
+  for (const auto& thread : std::filesystem::directory_iterator(threads)) {
+    // One that has just ended needs no place.
+    sched_setaffinity(std::stoi(thread.path().filename()), sizeof set, &set);
   }
 }
 

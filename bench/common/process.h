@@ -20,6 +20,10 @@ std::vector<int> allowed_cpus();
 void pin_to_cpus(const std::vector<int>& cpus);
 inline void pin_to_cpu(int cpu) { pin_to_cpus({cpu}); }
 
+// All threads of another process, and what they start from now on.
+void pin_process(pid_t process, const std::vector<int>& cpus);
+std::vector<int> allowed_cpus_of(pid_t process);
+
 // CPU time used so far by all threads of a living process of ours.
 double cpu_seconds(pid_t process);
 // Memory of this process that is in RAM.

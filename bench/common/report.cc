@@ -3,12 +3,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <stdexcept>
 
+#include "data_folder.h"
 #include "report_json.h"
 #include "samples.h"
 
@@ -71,10 +73,11 @@ std::string format(const char* pattern, ...) {
   return text;
 }
 
-void Report::open(const std::string& title) {
-  title_ = title;
+void Report::open(const std::string& title, bool keeps_data) {
+  data_ = keeps_data ? where_data_is() : "no data that could be on a disk";
+  title_ = title + "; " + data_;
   if (json_) return;
-  std::printf("%s\n\n%-58s %7s  %-13s %-8s\n", title.c_str(), "", "median", "of all", "bar");
+  std::printf("%s\n\n%-58s %7s  %-13s %-8s\n", title_.c_str(), "", "median", "of all", "bar");
   std::fflush(stdout);
 }
 
@@ -87,12 +90,14 @@ void Report::note(const std::string& text) {
   if (!json_) std::printf("NOTE: %s\n", text.c_str());
   std::fflush(stdout);
   notes_.push_back(text);
+  write_file();
 }
 
 void Report::add(Row row) {
   progress("");
   if (!json_) print_line(row);
   rows_.push_back(std::move(row));
+  write_file();
 }
 
 void Report::print_line(const Row& row) const {
@@ -130,6 +135,7 @@ void Report::add(Comparison comparison) {
     std::fflush(stdout);
   }
   comparisons_.push_back(std::move(comparison));
+  write_file();
 }
 
 void Report::add(Curve curve) {
@@ -151,6 +157,7 @@ void Report::add(Curve curve) {
     std::fflush(stdout);
   }
   curves_.push_back(std::move(curve));
+  write_file();
 }
 
 void Report::note_disturbance(const std::string& workload, Disturbance::Shares shares) {
@@ -164,9 +171,16 @@ void Report::note_disturbance(const std::string& workload, Disturbance::Shares s
   std::fflush(stdout);
 }
 
-void Report::close() const {
-  Json all{{"title", title_},         {"rows", Json::array()}, {"comparisons", Json::array()},
-           {"curves", Json::array()}, {"notes", notes_},       {"disturbance", Json::object()}};
+std::string Report::dump(int indent) const {
+  const Seconds took = std::chrono::steady_clock::now() - begin_;
+  Json all{{"title", title_},
+           {"data", data_},
+           {"took_s", std::round(took.count())},
+           {"rows", Json::array()},
+           {"comparisons", Json::array()},
+           {"curves", Json::array()},
+           {"notes", notes_},
+           {"disturbance", Json::object()}};
   for (const Row& row : rows_) all["rows"].push_back(to_json(row));
   for (const Comparison& each : comparisons_) all["comparisons"].push_back(to_json(each));
   for (const Curve& each : curves_) all["curves"].push_back(to_json(each));
@@ -174,11 +188,19 @@ void Report::close() const {
     all["disturbance"][workload] = {{"others_cores", shares.others},
                                     {"stolen_cores", shares.stolen}};
   }
-  if (json_) std::printf("%s\n", all.dump().c_str());
+  return all.dump(indent);
+}
+
+void Report::close() const {
+  if (json_) std::printf("%s\n", dump(-1).c_str());
+  write_file();
+}
+
+void Report::write_file() const {
   const char* path = std::getenv("HOLDFAST_BENCH_JSON");
   if (path == nullptr || *path == '\0') return;
   std::ofstream file(path);
-  if (!(file << all.dump(1) << '\n' << std::flush)) {
+  if (!(file << dump(1) << '\n' << std::flush)) {
     throw std::runtime_error(std::string("cannot write ") + path);
   }
 }

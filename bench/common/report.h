@@ -2,6 +2,7 @@
 // HOLDFAST_BENCH_JSON=FILE in the environment, the same and every repetition also goes to that file.
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <utility>
@@ -27,9 +28,10 @@ struct Row {
 
 class Report {
  public:
-  explicit Report(bool json) : json_(json) {}
+  explicit Report(bool json) : json_(json), begin_(std::chrono::steady_clock::now()) {}
 
-  void open(const std::string& title);
+  // `keeps_data`: the server has some that can be in memory or on a disk.
+  void open(const std::string& title, bool keeps_data = true);
   // What is going on, on one line that is overwritten; nothing unless stderr is a terminal.
   void progress(const std::string& text) const;
   void add(Row row);
@@ -43,9 +45,14 @@ class Report {
 
  private:
   void print_line(const Row& row) const;
+  std::string dump(int indent) const;
+  // The file is written again whenever something comes: a run that is ended leaves what it has.
+  void write_file() const;
 
   bool json_;
+  std::chrono::steady_clock::time_point begin_;
   std::string title_;
+  std::string data_;
   std::vector<Row> rows_;
   std::vector<Comparison> comparisons_;
   std::vector<Curve> curves_;

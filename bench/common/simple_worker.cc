@@ -12,6 +12,7 @@
 #include "race.h"
 #include "serve.h"
 #include "timing.h"
+#include "worker.h"
 
 namespace holdfast::bench {
 
@@ -19,14 +20,14 @@ namespace {
 
 class SimpleWorker {
  public:
-  explicit SimpleWorker(MakeSimpleLock make) : make_(std::move(make)) {}
+  explicit SimpleWorker(SimpleWorkerPlan plan) : plan_(std::move(plan)) {}
 
   std::string obey(const std::string& verb, std::istringstream& words) {
     if (verb == "pairs") return pairs(words);
     if (verb == "threads") return threads(words);
     if (verb == "contend") return contend(words);
     if (verb == "stop") return stop();
-    return "what?";
+    return plan_.answer_other ? plan_.answer_other(verb, words) : kUnknownLine;
   }
 
  private:
@@ -34,7 +35,7 @@ class SimpleWorker {
     std::string name;
     double seconds = 0;
     words >> name >> seconds;
-    const std::unique_ptr<SimpleLock> lock = make_(name);
+    const std::unique_ptr<SimpleLock> lock = plan_.make(name);
     return time_pairs(seconds, [&] {
       lock->acquire();
       lock->release();
@@ -48,7 +49,7 @@ class SimpleWorker {
     std::vector<std::unique_ptr<SimpleLock>> locks;
     std::vector<Pair> pairs;
     for (int i = 0; i < count; ++i) {
-      SimpleLock& lock = *locks.emplace_back(make_("flight-" + std::to_string(i)));
+      SimpleLock& lock = *locks.emplace_back(plan_.make("flight-" + std::to_string(i)));
       pairs.emplace_back([&lock] {
         lock.acquire();
         lock.release();
@@ -61,7 +62,7 @@ class SimpleWorker {
     std::string name;
     int count = 0, hold_us = 0, pause_us = 0;
     words >> name >> count >> hold_us >> pause_us;
-    if (count != 1) return "what?";
+    if (count != 1) return kUnknownLine;
     over_ = false;
     passes_.clear();
     contender_ = std::thread([=, this] {
@@ -77,7 +78,8 @@ class SimpleWorker {
   }
 
   void contend_alone(const std::string& name, int hold_us, int pause_us) {
-    const std::unique_ptr<SimpleLock> lock = make_(name);
+    const std::unique_ptr<SimpleLock> lock =
+        (plan_.make_contended ? plan_.make_contended : plan_.make)(name);
     while (!over_) {
       Pass pass{.asked_ns = monotonic_ns(), .got_ns = 0, .released_ns = 0};
       lock->acquire();
@@ -100,7 +102,7 @@ class SimpleWorker {
     return to_line(passes_);
   }
 
-  MakeSimpleLock make_;
+  SimpleWorkerPlan plan_;
   std::atomic<bool> over_ = false;
   std::thread contender_;
   std::vector<Pass> passes_;
@@ -108,8 +110,8 @@ class SimpleWorker {
 
 }  // namespace
 
-int be_simple_worker(const MakeSimpleLock& make) {
-  SimpleWorker worker(make);
+int be_simple_worker(const SimpleWorkerPlan& plan) {
+  SimpleWorker worker(plan);
   return serve([] {}, [&](const std::string& verb,
                           std::istringstream& words) { return worker.obey(verb, words); });
 }

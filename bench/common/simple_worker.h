@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <sstream>
 #include <string>
 
 namespace holdfast::bench {
@@ -17,7 +18,18 @@ class SimpleLock {
 };
 using MakeSimpleLock = std::function<std::unique_ptr<SimpleLock>(const std::string& name)>;
 
+struct SimpleWorkerPlan {
+  MakeSimpleLock make;
+  // For "contend", if that is another lock.
+  MakeSimpleLock make_contended = {};
+  // Answers lines that others do not know.
+  std::function<std::string(const std::string& verb, std::istringstream& words)> answer_other = {};
+};
+
 // Obeys the lines on stdin until they end. Returns the exit status.
-int be_simple_worker(const MakeSimpleLock& make);
+int be_simple_worker(const SimpleWorkerPlan& plan);
+inline int be_simple_worker(const MakeSimpleLock& make) {
+  return be_simple_worker(SimpleWorkerPlan{.make = make});
+}
 
 }  // namespace holdfast::bench

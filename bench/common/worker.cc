@@ -5,8 +5,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <stdexcept>
 #include <system_error>
@@ -17,8 +19,6 @@
 namespace holdfast::bench {
 
 namespace {
-
-constexpr int kAnswerWithinMs = 120'000;
 
 [[noreturn]] void fail_with_errno(const char* what) {
   throw std::system_error(errno, std::generic_category(), what);
@@ -77,7 +77,8 @@ void Worker::send(const std::string& line) {
   }
 }
 
-std::string Worker::answer() {
+std::string Worker::answer(Seconds within) {
+  const auto latest = std::chrono::steady_clock::now() + within;
   for (std::size_t searched = 0;;) {
     if (const std::size_t end = unread_.find('\n', searched); end != std::string::npos) {
       std::string line = unread_.substr(0, end);
@@ -88,7 +89,9 @@ std::string Worker::answer() {
     searched = unread_.size();
     pollfd ready{.fd = output_, .events = POLLIN, .revents = 0};
     std::array<char, 1 << 16> bytes{};
-    if (poll(&ready, 1, kAnswerWithinMs) <= 0) throw std::runtime_error(name_ + " is silent");
+    const Seconds left = latest - std::chrono::steady_clock::now();
+    const int left_ms = std::max(0, static_cast<int>(left.count() * 1e3));
+    if (poll(&ready, 1, left_ms) <= 0) throw std::runtime_error(name_ + " is silent");
     const ssize_t size = read(output_, bytes.data(), bytes.size());
     if (size <= 0) throw std::runtime_error(name_ + " has ended too early");
     unread_.append(bytes.data(), static_cast<std::size_t>(size));

@@ -23,7 +23,11 @@
 #include <string>
 #include <vector>
 
+#include "samples.h"
+
 namespace holdfast::bench {
+
+inline constexpr const char* kUnknownLine = "what?";
 
 class Worker {
  public:
@@ -35,10 +39,18 @@ class Worker {
   Worker& operator=(Worker&&) = delete;
 
   void send(const std::string& line);
-  std::string answer();
-  std::string ask(const std::string& line) { return send(line), answer(); }
+  // Throws if it fails, ends, or takes longer: one that hangs must not stop the whole run.
+  std::string answer(Seconds within = kPatience);
+  // For something that takes so long.
+  std::string ask(const std::string& line, Seconds span = Seconds(0)) {
+    return send(line), answer(span + kPatience);
+  }
+
+  pid_t pid() const { return pid_; }
 
  private:
+  static constexpr Seconds kPatience{60};
+
   std::string name_;
   pid_t pid_ = -1;
   int input_ = -1;

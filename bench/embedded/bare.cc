@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "data_folder.h"
+
 namespace holdfast::bench {
 
 namespace {
@@ -23,7 +25,8 @@ Bare::Bare(const std::string& path) {
   must(sqlite3_open(path.c_str(), &db_), "open");
   must(sqlite3_busy_timeout(db_, 60'000), "busy_timeout");
   for (const char* sql :
-       {"PRAGMA page_size = 1024", "PRAGMA journal_mode = WAL", "PRAGMA synchronous = NORMAL",
+       {"PRAGMA page_size = 1024", "PRAGMA journal_mode = WAL",
+        on_disk() ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL",
         "CREATE TABLE IF NOT EXISTS lock(id INTEGER PRIMARY KEY, name BLOB NOT NULL UNIQUE, token "
         "INTEGER NOT NULL, owner BLOB, expires INTEGER)"}) {
     execute(sql);

@@ -2,8 +2,9 @@
 //   pairs     uncontended acquire + release through the public API, against the same two
 //             prepared statements run bare on a file with the same settings
 //   hand-off  from release in one process to the return of acquire in another
-//   leases    what N held leases cost: memory, and CPU of their renewal
-//   peers     pairs and hand-offs among eight processes, beside bare SQLite and flock(2)
+//   crowd     the same with more and more who wait
+//   held      what N held leases cost: memory, and CPU of their renewal
+//   peers     the workloads that every group has, beside bare SQLite and flock(2)
 // Prints medians of interleaved repetitions, as a table or with --json.
 #include <holdfast/holdfast.h>
 #include <sched.h>
@@ -15,33 +16,49 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <vector>
 
+#include "arguments.h"
 #include "bare.h"
-#include "league.h"
+#include "crowd.h"
+#include "data_folder.h"
+#include "held.h"
 #include "our_worker.h"
 #include "process.h"
 #include "report.h"
 #include "samples.h"
+#include "standard.h"
 #include "workers.h"
 
 namespace holdfast::bench {
 
 namespace {
 
-struct Options {
-  bool json = false;
-  std::string directory = "/dev/shm";
+struct Plan : BasicPlan {
   int pairs = 20000;
   int hand_offs = 4000;
   int leases = 100000;
-  int seconds = 20;
-  Seconds span{1};
+  int waiters = 1000;
+  Seconds held_span{11};
+
+  // A smoke run: everything happens once and shortly. Its figures mean little.
+  void make_quick() {
+    repetitions = 1;
+    span = Seconds(0.1);
+    pairs = leases = 1000;
+    hand_offs = 200;
+    waiters = 64;
+    held_span = Seconds(1);
+  }
 };
+
+// Of a file in the folder, as durable as the run wants it.
+std::string url_of(const std::string& directory, const std::string& file) {
+  return "sqlite://" + directory + "/" + file + (on_disk() ? "?sync=full" : "");
+}
 
 // ---- Pairs -------------------------------------------------------------------------------------
 
@@ -52,9 +69,11 @@ double rate(int count, F work) {
   return count / Seconds(BootClock::now() - begin).count();
 }
 
-void measure_pairs(const std::string& directory, int count, Report& report) {
+void measure_pairs(const std::string& directory, const Plan& plan, Report& report) {
+  // Synchronous commits take their time.
+  const int count = on_disk() ? plan.pairs / 20 : plan.pairs;
   Bare bare(directory + "/bare.db");
-  Client client = Client::open("sqlite://" + directory + "/pairs.db").value();
+  Client client = Client::open(url_of(directory, "pairs.db")).value();
   auto mutex = client.mutex("pair");
   const auto ours = [&](int pairs) {
     for (int i = 0; i < pairs; ++i) mutex.try_acquire().value().release().value();
@@ -62,8 +81,8 @@ void measure_pairs(const std::string& directory, int count, Report& report) {
   bare.run(count / 10);
   ours(count / 10);
   std::vector<double> bares, oursies, ratios;
-  for (int repetition = 0; repetition < 5; ++repetition) {
-    report.progress(format("pairs: repetition %d of 5", repetition + 1));
+  for (int i = 0; i < plan.repetitions; ++i) {
+    report.progress(format("pairs: repetition %d of %d", i + 1, plan.repetitions));
     bares.push_back(rate(count, [&] { bare.run(count); }));
     oursies.push_back(rate(count, [&] { ours(count); }));
     ratios.push_back(oursies.back() / bares.back());
@@ -117,7 +136,7 @@ void play(const std::string& url, Board& board, int who, int rounds) {
 }
 
 void measure_hand_off(const std::string& directory, int rounds, Report& report) {
-  const std::string url = "sqlite://" + directory + "/hand-off.db";
+  const std::string url = url_of(directory, "hand-off.db");
   auto* board =
       new (mmap(nullptr, sizeof(Board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))
           Board;
@@ -142,138 +161,66 @@ void measure_hand_off(const std::string& directory, int rounds, Report& report) 
                           {"p999_us", quantile(gaps, 0.999)}}});
 }
 
-// ---- Leases ------------------------------------------------------------------------------------
-
-struct LeaseCost {
-  double megabytes = 0;
-  double percent = 0;
-  int lost = 0;
-};
-
-LeaseCost cost_of_leases(const std::string& directory, int count, int seconds) {
-  Client client = Client::open("sqlite://" + directory + "/leases.db").value();
-  const double before_mb = resident_mb();
-  std::vector<Lease> leases;
-  for (int i = 0; i < count; ++i) {
-    auto mutex = client.mutex("lease-" + std::to_string(i));  // ttl 30 s, the default
-    leases.push_back(mutex.try_acquire().value());
-  }
-  LeaseCost cost{.megabytes = resident_mb() - before_mb};
-  const double before_cpu = cpu_seconds(getpid());
-  const auto begin = BootClock::now();
-  std::this_thread::sleep_for(std::chrono::seconds(seconds));
-  cost.percent =
-      (cpu_seconds(getpid()) - before_cpu) / Seconds(BootClock::now() - begin).count() * 100;
-  cost.megabytes = std::max(cost.megabytes, resident_mb() - before_mb);
-  for (const Lease& lease : leases) cost.lost += lease.held() ? 0 : 1;
-  return cost;
-}
-
-void measure_leases(const std::string& directory, const Options& options, Report& report) {
-  Curve::Series cpu{.name = "Holdfast", .points = {}};
-  Curve::Series memory = cpu;
-  for (const int count : {options.leases / 100, options.leases / 10, options.leases}) {
-    if (count == 0) continue;
-    report.progress(format("%d leases for %d s", count, options.seconds));
-    const LeaseCost cost =
-        in_process(kAnyCpu, [&] { return cost_of_leases(directory, count, options.seconds); });
-    cpu.points.push_back({.x = static_cast<double>(count), .values = {cost.percent}});
-    memory.points.push_back({.x = static_cast<double>(count), .values = {cost.megabytes}});
-    if (count < options.leases) continue;
-    report.add({.name = "renewal",
-                .what = format("CPU for renewal of %d leases (of one core)", count),
-                .values = {cost.percent},
-                .unit = "%",
-                .bar = Bar{Bar::Side::at_most, 10},
-                .detail = format("ttl 30 s, over %d s: %.0f MB, %d lost", options.seconds,
-                                 cost.megabytes, cost.lost),
-                .figures = {{"megabytes", cost.megabytes}, {"lost", cost.lost}}});
-  }
-  report.add(Curve{.name = "held_cpu",
-                   .what = "CPU for renewal, of one core",
-                   .x_what = "held leases",
-                   .unit = "%",
-                   .series = {cpu}});
-  report.add(Curve{.name = "held_memory",
-                   .what = "memory of the client for held leases",
-                   .x_what = "held leases",
-                   .unit = "MB",
-                   .series = {memory}});
-}
-
 // ---- Peers -------------------------------------------------------------------------------------
 
-void measure_peers(const std::string& directory, const Options& options, Report& report) {
+void measure_peers(const std::string& directory, const Plan& plan, Report& report) {
   constexpr const char* kBare = "bare SQLite";
   League league(
-      {.span = options.span, .warm_up = options.span / 2},
-      {.url = "sqlite://" + directory + "/peers.db"},
+      {.repetitions = plan.repetitions, .span = plan.span, .warm_up = plan.span / 2},
+      {.url = url_of(directory, "peers.db")},
       {{.name = "Holdfast", .role = Role::ours, .command = {"/proc/self/exe", "worker"}},
        {.name = kBare, .role = Role::raw, .command = {"/proc/self/exe", "bare-worker"}},
        {.name = "flock(2)", .role = Role::peer, .command = {"/proc/self/exe", "flock-worker"}}},
       report);
-  league.pairs("peer_pairs_1", "1 worker", "threads", 1, {{kBare, {Bar::Side::at_least, 0.7}}});
-  league.contest({.name = "peer_hold",
-                  .what = "8 processes, hold 1 ms, pause 2 ms",
-                  .hold_us = 1000,
-                  .pause_us = 2000,
-                  .gap_claims = {{"", {Bar::Side::at_most, 100}}}});
-  league.contest({.name = "peer_hot", .what = "8 processes, no hold, no pause"});
+  // There is no server, so any CPU is its own.
+  play_standard(league, {.two_cpus = false,
+                         .same_cpu = {{kBare, {Bar::Side::at_least, 0.7}}},
+                         .hold_gap = {{"", {Bar::Side::at_most, 100}}}});
 }
 
 constexpr const char* kUsage = R"(usage: bench_embedded [OPTIONS]
-  --dir DIR          where the data lies (default /dev/shm)
-  --pairs N          of a repetition (default 20000)
+  --only NAME        one workload: hand-off, peers, crowd, held, pairs
+  --repetitions N    1 to 100 (default 3)
+  --seconds S        of one side in one repetition (default 0.5)
+  --pairs N          of a repetition beside the bare statements (default 20000)
   --hand-offs N      between two processes (default 4000)
-  --leases N         held at the same time (default 100000; 0: none)
-  --seconds S        how long they are held (default 20)
+  --leases N         held at the same time (default 100000)
+  --waiters N        in the crowd (default 1000; a multiple of 8)
   --quick            a smoke run; its figures mean little
   --json             one JSON object instead of the table
 )";
 
-Options parse(int argc, char** argv) {
-  Options options;
-  for (int i = 1; i < argc; ++i) {
-    const std::string argument = argv[i];
-    const auto number = [&] { return i + 1 < argc ? std::atoi(argv[++i]) : 0; };
-    if (argument == "--json") {
-      options.json = true;
-    } else if (argument == "--help" || argument == "-h") {
-      std::fputs(kUsage, stdout);
-      std::exit(0);
-    } else if (argument == "--quick") {
-      options.pairs = options.leases = 1000;
-      options.hand_offs = 200;
-      options.seconds = 1;
-      options.span = Seconds(0.1);
-    } else if (argument == "--dir" && i + 1 < argc) {
-      options.directory = argv[++i];
-    } else if (argument == "--pairs") {
-      options.pairs = number();
-    } else if (argument == "--hand-offs") {
-      options.hand_offs = number();
-    } else if (argument == "--leases") {
-      options.leases = number();
-    } else if (argument == "--seconds") {
-      options.seconds = number();
-    } else {
-      std::fputs(kUsage, stderr);
-      std::exit(64);
-    }
-  }
-  return options;
+Plan parse(int argc, char** argv) {
+  Plan plan;
+  const auto whole = [](int& to) { return [&to](double value) { to = static_cast<int>(value); }; };
+  Arguments(kUsage)
+      .basic(plan, {"hand-off", "peers", "crowd", "held", "pairs"})
+      .flag("--quick", [&] { plan.make_quick(); })
+      .number("--pairs", 100, 1e7, whole(plan.pairs))
+      .number("--hand-offs", 10, 1 << 16, whole(plan.hand_offs))
+      .number("--leases", 100, 1e7, whole(plan.leases))
+      .number("--waiters", 16, 8000, [&](double n) { plan.waiters = static_cast<int>(n) / 8 * 8; })
+      .parse(argc, argv);
+  return plan;
 }
 
-void measure(const Options& options, const std::string& directory) {
-  Report report(options.json);
-  report.open(format("The embedded engine, data in %s", options.directory.c_str()));
+void measure(const Plan& plan, const std::string& directory) {
+  Report report(plan.json);
+  report.open(format("The embedded engine, %d repetitions", plan.repetitions));
   // First, while this process has no threads: it forks, and is pinned meanwhile.
   const std::vector<int> cpus = allowed_cpus();
-  measure_hand_off(directory, options.hand_offs, report);
+  if (plan.wants("hand-off")) measure_hand_off(directory, plan.hand_offs, report);
   pin_to_cpus(cpus);
-  measure_peers(directory, options, report);
-  if (options.leases > 0) measure_leases(directory, options, report);
-  measure_pairs(directory, options.pairs, report);
+  if (plan.wants("peers")) measure_peers(directory, plan, report);
+  if (plan.wants("crowd")) {
+    measure_crowd({.most = plan.waiters, .repetitions = plan.repetitions, .span = plan.span},
+                  {"/proc/self/exe", "worker", url_of(directory, "crowd.db")}, report);
+  }
+  if (plan.wants("held")) {
+    measure_held({.most = plan.leases, .span = plan.held_span, .most_percent = 10},
+                 {.url = url_of(directory, "leases.db")}, report);
+  }
+  if (plan.wants("pairs")) measure_pairs(directory, plan, report);
   report.close();
 }
 
@@ -289,19 +236,13 @@ int main(int argc, char** argv) {
     if (role == "bare-worker") return be_bare_worker(argv[2]);
     if (role == "flock-worker") return be_flock_worker(argv[2]);
   }
-  const Options options = parse(argc, argv);
-  std::string directory = options.directory + "/holdfast-bench-XXXXXX";
-  if (!mkdtemp(directory.data())) {
-    std::perror(directory.c_str());
-    return 1;
-  }
-  int status = 0;
+  const Plan plan = parse(argc, argv);
   try {
-    measure(options, directory);
+    const DataFolder folder;
+    measure(plan, folder.path());
   } catch (const std::exception& error) {
     std::fprintf(stderr, "bench_embedded: %s\n", error.what());
-    status = 1;
+    return 1;
   }
-  std::filesystem::remove_all(directory);
-  return status;
+  return 0;
 }

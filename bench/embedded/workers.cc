@@ -50,7 +50,10 @@ class FileLock final : public SimpleLock {
   int file_;
 };
 
-std::string path_of(const std::string& url) { return url.substr(url.find("://") + 3); }
+std::string path_of(const std::string& url) {
+  const std::size_t begin = url.find("://") + 3;
+  return url.substr(begin, url.find('?') - begin);
+}
 
 }  // namespace
 

@@ -1,11 +1,13 @@
 // bench_etcd: the etcd engine beside the Mutex of etcd's Go package `concurrency` and beside bare
 // requests, on servers of its own, one and three. Each ratio is of two numbers taken side by side in
 // one repetition; the row's own is the median.
+#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <sstream>
 
 #include "etcd_server.h"
+#include "etcdctl_worker.h"
 #include "http_get.h"
 #include "program.h"
 #include "raw.h"
@@ -29,19 +31,22 @@ class EtcdServers : public Servers {
     for (std::size_t i = 0; i < server_.size(); ++i) all.push_back(server_.pid(i));
     return all;
   }
-  double events() const override {
+  double events() const override { return sum_of("etcd_debugging_mvcc_events_total"); }
+  double commands() const override { return sum_of("grpc_server_msg_received_total"); }
+
+ private:
+  // Of all members, with whatever labels.
+  double sum_of(const std::string& name) const {
     double sum = 0;
     for (std::size_t i = 0; i < server_.size(); ++i) {
       std::istringstream lines(http_get(server_.port(i), "/metrics"));
       for (std::string line; std::getline(lines, line);) {
-        const std::string name = "etcd_debugging_mvcc_events_total ";
-        if (line.starts_with(name)) sum += std::stod(line.substr(name.size()));
+        if (line.starts_with(name)) sum += std::stod(line.substr(line.rfind(' ') + 1));
       }
     }
     return sum;
   }
 
- private:
   test::EtcdServer server_;
   std::size_t leader_;
 };
@@ -76,6 +81,9 @@ System system() {
   system.pair_of_raw = 1.05;
   system.hand_off_of_peer = 0.6;
   system.name = "etcd";
+  system.programs = {{.name = "etcdctl lock",
+                      .role = Role::peer,
+                      .command = {"/proc/self/exe", "etcdctl-worker"}}};
   system.gap_claims = {{"go-mutex", {Bar::Side::at_most, 0.6}}};
   system.owner_claims = {{"", {Bar::Side::at_least, 700}}};
   return system;
@@ -87,6 +95,9 @@ System system() {
 
 int main(int argc, char** argv) {
   using namespace holdfast::bench;  // NOLINT(google-build-using-namespace)
+  const std::string_view role = argc == 3 ? argv[1] : "";
+  if (role == "etcdctl-worker") return be_etcdctl_worker(argv[2]);
+  if (role == "moments") return print_moments(std::atoi(argv[2]));
   return run_program({.name = "bench_etcd",
                       .system = system(),
                       .start = [](int nodes) { return std::make_unique<EtcdServers>(nodes); },

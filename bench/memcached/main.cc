@@ -11,8 +11,10 @@
 #include <string_view>
 #include <thread>
 
+#include "arguments.h"
+#include "crowd.h"
 #include "disturbance.h"
-#include "league.h"
+#include "held.h"
 #include "our_worker.h"
 #include "process.h"
 #include "race.h"
@@ -20,29 +22,39 @@
 #include "report.h"
 #include "server.h"
 #include "simple_worker.h"
+#include "standard.h"
 
 namespace holdfast::bench {
 
 namespace {
 
 constexpr const char* kUsage = R"(usage: bench_memcached [OPTIONS]
+  --only NAME        one workload: pairs, peers, crowd, held
   --repetitions N    1 to 100 (default 3)
-  --seconds S        of one side in one repetition (default 1)
+  --seconds S        of one side in one repetition (default 0.5)
+  --leases N         held at the same time (default 100000)
   --quick            a smoke run; its figures mean little
   --json             one JSON object instead of the table
 )";
 
-struct Plan {
-  bool json = false;
-  int repetitions = 3;
-  Seconds span{1};
+struct Plan : BasicPlan {
+  int leases = 100'000;
+  int waiters = 64;  // each asks again and again
+  Seconds held_span{11};
+
+  // A smoke run: everything happens once and shortly. Its figures mean little.
+  void make_quick() {
+    repetitions = 1;
+    span = Seconds(0.1);
+    leases = 1000;
+    held_span = Seconds(1);
+  }
 };
 
 struct Rates {
   double raw;
   double ours;
 };
-constexpr int kMostRepetitions = 100;
 using AllRates = std::array<Rates, kMostRepetitions>;
 
 AllRates measure(const Plan& plan, const Server& server) {
@@ -111,71 +123,61 @@ int be_raw_worker(const std::string& url) {
       [port](const std::string& name) { return std::make_unique<PollingLock>(port, name); });
 }
 
-void measure_peers(const Plan& plan, int server_cpu, int client_cpu, Report& report) {
-  const Server server(server_cpu);
-  pin_to_cpu(client_cpu);
+void flush(const Server& server) { Raw(server.port()).call("flush_all\r\n"); }
+
+void measure_peers(const Plan& plan, const Server& server, int server_cpu, Report& report) {
   constexpr const char* kRaw = "raw add and delete";
   League league({.repetitions = plan.repetitions, .span = plan.span, .warm_up = plan.span / 2},
-                {.url = server.url()},
+                {.url = server.url(), .flush = [&] { flush(server); }, .cpu = server_cpu},
                 {{.name = "Holdfast", .role = Role::ours, .command = {"/proc/self/exe", "worker"}},
                  {.name = kRaw, .role = Role::raw, .command = {"/proc/self/exe", "raw-worker"}}},
                 report);
-  league.pairs("peer_pairs_1", "1 worker", "threads", 1, {});
-  league.pairs("peer_pairs_16", "16 workers", "threads", 16, {});
-  league.contest({.name = "peer_hold",
-                  .what = "8 processes, hold 1 ms, pause 2 ms",
-                  .hold_us = 1000,
-                  .pause_us = 2000});
-  league.contest({.name = "peer_hot", .what = "8 processes, no hold, no pause"});
-}
-
-[[noreturn]] void refuse() {
-  std::fputs(kUsage, stderr);
-  std::exit(64);
-}
-
-double number(const char* text, double least, double most) {
-  char* end = nullptr;
-  const double value = text ? std::strtod(text, &end) : 0;
-  if (!text || end == text || *end != '\0' || !(value >= least && value <= most)) refuse();
-  return value;
+  play_standard(league, {});
 }
 
 Plan parse(int argc, char** argv) {
   Plan plan;
-  for (int i = 1; i < argc; ++i) {
-    const std::string_view option = argv[i];
-    const char* const value = i + 1 < argc ? argv[i + 1] : nullptr;
-    if (option == "--help" || option == "-h") {
-      std::fputs(kUsage, stdout);
-      std::exit(0);
-    } else if (option == "--json") {
-      plan.json = true;
-    } else if (option == "--quick") {
-      plan.repetitions = 1;
-      plan.span = Seconds(0.1);
-    } else if (option == "--repetitions") {
-      plan.repetitions = static_cast<int>(number(value, 1, kMostRepetitions));
-      ++i;
-    } else if (option == "--seconds") {
-      plan.span = Seconds(number(value, 0.01, 3600));
-      ++i;
-    } else {
-      refuse();
-    }
-  }
+  Arguments(kUsage)
+      .basic(plan, {"pairs", "peers", "crowd", "held"})
+      .flag("--quick", [&] { plan.make_quick(); })
+      .number("--leases", 100, 1e6, [&](double value) { plan.leases = static_cast<int>(value); })
+      .parse(argc, argv);
   return plan;
+}
+
+// Clients on another CPU than the server, if there is one.
+void measure_apart(const Plan& plan, int server_cpu, int client_cpu, Report& report) {
+  const Server server(server_cpu);
+  pin_to_cpu(client_cpu);
+  if (plan.wants("peers")) measure_peers(plan, server, server_cpu, report);
+  if (plan.wants("crowd")) {
+    // Who waits asks again and again: no bar.
+    measure_crowd({.most = plan.waiters,
+                   .repetitions = plan.repetitions,
+                   .span = plan.span,
+                   .growth_at_most = {}},
+                  {"/proc/self/exe", "worker", server.url()}, report, [&] { flush(server); });
+  }
+  if (plan.wants("held")) {
+    measure_held(
+        {.most = plan.leases, .span = plan.held_span, .cpu = client_cpu},
+        {.url = server.url(), .processes = {server.pid()}, .flush = [&] { flush(server); }},
+        report);
+  }
 }
 
 void run(const Plan& plan) {
   const std::vector<int> cpus = allowed_cpus();
   Report report(plan.json);
-  report.open(format("memcached %s, %zu CPUs, %d repetition%s",
-                     Server(cpus.front()).version().c_str(), cpus.size(), plan.repetitions,
-                     plan.repetitions == 1 ? "" : "s"));
-  measure_on(plan, cpus.front(), cpus.front(), report);
-  if (cpus.size() > 1) measure_on(plan, cpus.front(), cpus.back(), report);
-  measure_peers(plan, cpus.front(), cpus.back(), report);
+  report.open(
+      format("memcached %s, %zu CPUs, %d repetition%s", Server(cpus.front()).version().c_str(),
+             cpus.size(), plan.repetitions, plan.repetitions == 1 ? "" : "s"),
+      false);
+  if (plan.wants("pairs")) {
+    measure_on(plan, cpus.front(), cpus.front(), report);
+    if (cpus.size() > 1) measure_on(plan, cpus.front(), cpus.back(), report);
+  }
+  measure_apart(plan, cpus.front(), cpus.back(), report);
   report.close();
 }
 

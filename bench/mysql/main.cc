@@ -36,7 +36,9 @@ SqlSystem system() {
                 {"table", "table", "recipe=table", "table", 0.8}},
       .blocking = {{"named", "named", "recipe=named", "named", 1.5},
                    {"named_no_token", "named, no token,", "recipe=named&tokens=no", "named", {}},
-                   {"row", "row", "recipe=row", "row", 1.5}}};
+                   {"row", "row", "recipe=row", "row", 1.5}},
+      .named_recipe = "named",
+      .named_what = "GET_LOCK"};
 }
 
 }  // namespace

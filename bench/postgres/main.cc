@@ -38,10 +38,12 @@ SqlSystem system() {
                 {"advisory_token", "advisory with token", "recipe=advisory", "named", {}},
                 {"row", "row", "recipe=row", "row", {}},
                 {"table", "table", "recipe=table", "table", 0.8}},
-      .blocking = {
-          {"advisory", "advisory", "recipe=advisory", "named", 1.5},
-          {"advisory_no_token", "advisory, no token,", "recipe=advisory&tokens=no", "named", {}},
-          {"row", "row", "recipe=row", "row", 1.5}}};
+      .blocking =
+          {{"advisory", "advisory", "recipe=advisory", "named", 1.5},
+           {"advisory_no_token", "advisory, no token,", "recipe=advisory&tokens=no", "named", {}},
+           {"row", "row", "recipe=row", "row", 1.5}},
+      .named_recipe = "advisory",
+      .named_what = "pg_advisory_lock"};
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ void count_commands(const Plan& plan, const Server& server, Report& report, cons
   Traffic traffic(server.port());
   traffic.begin();
   const std::uint64_t changes_before = contest.board().changes;
-  std::this_thread::sleep_for(plan.contest_span);
+  std::this_thread::sleep_for(plan.contest_span());
   const std::uint64_t changes = contest.board().changes - changes_before;
   const auto sent = traffic.end();
   if (changes == 0) throw std::runtime_error("no hand-off happened in the crowd");
@@ -105,7 +105,7 @@ void measure_crowd_of(const Plan& plan, const Server& server, Report& report, in
 
 }  // namespace
 
-void measure_crowd(const Plan& plan, const Server& server, Report& report) {
+void measure_waiting(const Plan& plan, const Server& server, Report& report) {
   measure_crowd_of(plan, server, report, kProcesses);
   measure_crowd_of(plan, server, report, plan.waiters);
 }

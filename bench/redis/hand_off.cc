@@ -78,8 +78,8 @@ void measure_variant(const Plan& plan, const Server& server, Report& report,
   for (int i = 0; i < plan.repetitions; ++i) {
     report.progress(
         format("hand-off, %s: repetition %d of %d", variant.what.c_str(), i + 1, plan.repetitions));
-    floor.push_back(play(plan, server, variant.contest, false, plan.contest_span / 3));
-    ours.push_back(play(plan, server, variant.contest, true, plan.contest_span));
+    floor.push_back(play(plan, server, variant.contest, false, plan.contest_span() / 3));
+    ours.push_back(play(plan, server, variant.contest, true, plan.contest_span()));
   }
   const std::string where =
       variant.contest.cpus.size() > 1

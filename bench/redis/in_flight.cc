@@ -84,7 +84,6 @@ class Sides {
 }  // namespace
 
 void measure_in_flight(const Plan& plan, const Server& server, Report& report) {
-  constexpr std::size_t kMostRepetitions = 100;
   server.flush();
   const auto all = in_process(plan.client_cpu, [&] {
     std::array<Rates, kMostRepetitions> measured{};

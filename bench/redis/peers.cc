@@ -1,6 +1,6 @@
 // peers: Holdfast, hiredis by hand and every installed library (bench/peers) in turns. Each is a
 // process, or eight that contend, told by lines what to do (worker.h).
-#include "league.h"
+#include "standard.h"
 #include "traffic.h"
 #include "workloads.h"
 
@@ -22,17 +22,6 @@ double commands_during(const Server& server, const std::function<void()>& meanwh
   return sum;
 }
 
-void measure_pairs_of_all(League& league) {
-  const std::vector<Claim> most_of_peers{{kBestPeer, at_least(1)}};
-  league.pairs("peer_pairs_1", "1 worker", "threads", 1, {{kRaw, at_least(0.85)}});
-  league.pairs("peer_pairs_4", "4 workers", "threads", 4, {});
-  league.pairs("peer_pairs_16", "16 workers", "threads", 16, {{kRaw, at_least(0.95)}});
-  league.pairs("peer_pairs_64", "64 workers", "threads", 64, {{kRaw, at_least(1.2)}});
-  league.pairs("peer_flight_16", "16 claims in flight", "flight", 16, most_of_peers);
-  league.pairs("peer_flight_256", "256 claims in flight", "flight", 256,
-               {{kRaw, at_least(0.6)}, {kBestPeer, at_least(1)}});
-}
-
 }  // namespace
 
 void measure_peers(const Plan& plan, const Server& server, Report& report) {
@@ -43,28 +32,27 @@ void measure_peers(const Plan& plan, const Server& server, Report& report) {
   if (entrants.size() == 2) {
     report.note("no other library is installed: run bench/peers/setup, or bench/run, which does");
   }
-  League league(
-      {.repetitions = std::min(plan.repetitions, 3), .span = plan.span, .warm_up = 3 * plan.span},
-      {.url = server.url(),
-       .flush = [&] { server.flush(); },
-       .commands_during =
-           [&](const std::function<void()>& meanwhile) {
-             return commands_during(server, meanwhile);
-           }},
-      std::move(entrants), report);
-  measure_pairs_of_all(league);
-  league.contest({.name = "peer_hold",
-                  .what = "8 processes, hold 1 ms, pause 2 ms",
-                  .hold_us = 1000,
-                  .pause_us = 2000,
-                  .gap_claims = {{kRaw, at_most(1.6)}},
-                  .owner_claims = {{"", at_least(850)}},
-                  .command_claims = {{"", at_most(3)}}});
-  league.contest({.name = "peer_hot",
-                  .what = "8 processes, no hold, no pause",
-                  .owner_claims = {{"", at_least(10'000)}, {kBestPeer, at_least(4)}}});
-  league.mix("peer_mix", "8 processes, 95 % read, 5 % write, hold 1 ms", 5, 1000,
-             {{kBestPeer, at_least(1)}});
+  League league({.repetitions = plan.repetitions, .span = plan.span, .warm_up = 3 * plan.span},
+                {.url = server.url(),
+                 .flush = [&] { server.flush(); },
+                 .commands_during =
+                     [&](const std::function<void()>& meanwhile) {
+                       return commands_during(server, meanwhile);
+                     },
+                 .cpu = plan.server_cpu},
+                std::move(entrants), report);
+  play_standard(league, {.two_cpus = plan.two_cpus(),
+                         .same_cpu = {{kRaw, at_least(0.8)}},
+                         .other_cpu = {{kRaw, at_least(0.85)}},
+                         .threads_16 = {{kRaw, at_least(0.95)}},
+                         .threads_64 = {{kRaw, at_least(1.2)}},
+                         .flight_16 = {{kBestPeer, at_least(1)}},
+                         .flight_256 = {{kRaw, at_least(0.6)}, {kBestPeer, at_least(1)}},
+                         .hold_gap = {{kRaw, at_most(1.6)}},
+                         .hold_owners = {{"", at_least(850)}},
+                         .hold_commands = {{"", at_most(3)}},
+                         .hot_owners = {{"", at_least(10'000)}, {kBestPeer, at_least(4)}},
+                         .mix = {{kBestPeer, at_least(1)}}});
 }
 
 }  // namespace holdfast::bench

@@ -3,23 +3,19 @@
 
 #include <string>
 
-#include "samples.h"
+#include "arguments.h"
 
 namespace holdfast::bench {
 
-struct Plan {
-  bool json = false;
-  std::string only;  // the one workload to run; empty: all
-  std::string url;   // what Holdfast opens; filled in with our own server's
+struct Plan : BasicPlan {
+  std::string url;  // what Holdfast opens; filled in with our own server's
 
-  int repetitions = 5;
-  Seconds span{1};              // of one side in one repetition
-  Seconds contest_span{3};      // of one contest for one name
-  int waiters = 1000;           // in the crowd, and at the end of the growth
+  Seconds contest_span() const { return 2 * span; }  // of one contest for one name
+  int waiters = 1000;                                // in the crowd, and at the end of the growth
   Seconds idle_span{5};         // how long the crowd is watched while nothing happens
   int leases = 100000;          // held at the same time
   Seconds lease_ttl{30};        // their ttl, and
-  Seconds lease_span{30};       // how long they are watched
+  Seconds lease_span{11};       // how long they are watched
   int reference_sets = 200000;  // of redis-benchmark
 
   // The server has a CPU to itself unless a workload says otherwise. Equal on a machine with one.
@@ -33,7 +29,6 @@ struct Plan {
   void make_quick() {
     repetitions = 1;
     span = Seconds(0.1);
-    contest_span = Seconds(0.2);
     waiters = 64;
     idle_span = Seconds(0.3);
     leases = 2000;

@@ -128,11 +128,14 @@ void RawLock::read_given() {
   }
 }
 
-void RawLock::pair(std::string_view name) {
-  const std::string_view id = ids_.next();
-  append_take(name, id);
+void RawLock::take(std::string_view name) {
+  id_ = ids_.next();
+  append_take(name, id_);
   read_taken();
-  append_give(name, id);
+}
+
+void RawLock::give(std::string_view name) {
+  append_give(name, id_);
   read_given();
 }
 

@@ -63,8 +63,10 @@ class RawLock {
   };
   RawLock(int port, Take take);
 
-  // One acquire and one release of `name`, each a round trip.
-  void pair(std::string_view name);
+  // Each a round trip. One name at a time.
+  void take(std::string_view name);
+  void give(std::string_view name);
+  void pair(std::string_view name) { take(name), give(name); }
   // The same of many names, as two pipelined rounds.
   void pairs(const std::vector<std::string>& names);
 
@@ -77,6 +79,7 @@ class RawLock {
   Raw connection_;
   Take take_;
   Ids ids_;
+  std::string_view id_;  // of who has it
   std::string take_script_;
   std::string give_script_;
 };

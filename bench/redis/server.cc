@@ -36,13 +36,14 @@ int free_port() {
   return ntohs(address.sin_port);
 }
 
-[[noreturn]] void become_server(int port, int cpu) {
+[[noreturn]] void become_server(int port, int cpu, const std::string& folder) {
   if (cpu != kAnyCpu) pin_to_cpu(cpu);
   const int nowhere = open("/dev/null", O_RDWR);
   if (nowhere < 0) throw std::system_error(errno, std::generic_category(), "/dev/null");
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(nowhere, stream);
   execlp("redis-server", "redis-server", "--port", std::to_string(port).c_str(), "--bind",
-         "127.0.0.1", "--dir", "/tmp", "--save", "", "--appendonly", "no", nullptr);
+         "127.0.0.1", "--dir", folder.c_str(), "--save", "", "--appendonly",
+         on_disk() ? "yes" : "no", "--appendfsync", "always", nullptr);
   _exit(kNoSuchProgram);
 }
 
@@ -62,7 +63,7 @@ Server::~Server() { stop(); }
 
 void Server::start(int cpu) {
   port_ = free_port();
-  pid_ = start_process([&] { become_server(port_, cpu); });
+  pid_ = start_process([&] { become_server(port_, cpu, folder_.path()); });
 }
 
 bool Server::wait_until_ready() {

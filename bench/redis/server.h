@@ -1,10 +1,13 @@
-// Server: a redis-server of our own on a free loopback port, in memory only. It ends with this
-// object, and with this process however that ends.
+// Server: a redis-server of our own on a free loopback port, in memory only, or with every answer
+// durable where the run wants that (data_folder.h). It ends with this object, and with this process
+// however that ends.
 #pragma once
 
 #include <sys/types.h>
 
 #include <string>
+
+#include "data_folder.h"
 
 namespace holdfast::bench {
 
@@ -28,6 +31,7 @@ class Server {
   bool wait_until_ready();
   void stop();
 
+  DataFolder folder_;
   int port_ = 0;
   pid_t pid_ = -1;
 };

@@ -10,7 +10,7 @@ namespace holdfast::bench {
 void measure_pairs(const Plan& plan, const Server& server, Report& report);
 void measure_in_flight(const Plan& plan, const Server& server, Report& report);
 void measure_hand_off(const Plan& plan, const Server& server, Report& report);
-void measure_crowd(const Plan& plan, const Server& server, Report& report);
+void measure_waiting(const Plan& plan, const Server& server, Report& report);
 void measure_renewal(const Plan& plan, const Server& server, Report& report);
 void measure_growth(const Plan& plan, const Server& server, Report& report);
 void measure_peers(const Plan& plan, const Server& server, Report& report);

@@ -11,32 +11,46 @@
 #include <memory>
 #include <string_view>
 
-#include "league.h"
+#include "arguments.h"
+#include "crowd.h"
+#include "held.h"
 #include "our_worker.h"
 #include "process.h"
 #include "raw.h"
 #include "report.h"
 #include "server.h"
 #include "slow_link.h"
+#include "standard.h"
 
 namespace holdfast::bench {
 
 namespace {
 
 constexpr const char* kUsage = R"(usage: bench_redlock [OPTIONS]
-  --repetitions N    1 to 100 (default 5)
-  --seconds S        of one side in one repetition (default 1)
+  --only NAME        one workload: latency, peers, crowd, held
+  --repetitions N    1 to 100 (default 3)
+  --seconds S        of one side in one repetition (default 0.5)
+  --leases N         held at the same time (default 100000)
+  --waiters N        in the crowd (default 1000; a multiple of 8)
   --quick            a smoke run; its figures mean little
   --json             one JSON object instead of the table
 )";
 
 constexpr int kNodes = 5;
-constexpr int kMostRepetitions = 100;
 
-struct Plan {
-  bool json = false;
-  int repetitions = 5;
-  Seconds span{1};
+struct Plan : BasicPlan {
+  int leases = 100'000;
+  int waiters = 1000;
+  Seconds held_span{11};
+
+  // A smoke run: everything happens once and shortly. Its figures mean little.
+  void make_quick() {
+    repetitions = 1;
+    span = Seconds(0.2);
+    leases = 1000;
+    waiters = 64;
+    held_span = Seconds(1);
+  }
 };
 
 std::string url_of(const std::vector<int>& ports) {
@@ -106,6 +120,11 @@ class Nodes {
     return ports;
   }
   pid_t pid(std::size_t index) const { return servers_[index]->pid(); }
+  std::vector<pid_t> pids() const {
+    std::vector<pid_t> pids;
+    for (const auto& server : servers_) pids.push_back(server->pid());
+    return pids;
+  }
 
  private:
   std::vector<std::unique_ptr<Server>> servers_;
@@ -209,62 +228,40 @@ void report_latencies(const Plan& plan, const Placement& place, Report& report) 
 
 // ---- Beside other libraries --------------------------------------------------------------------
 
-void report_peers(const Plan& plan, Report& report) {
-  const Nodes nodes(kAnyCpu);
+void report_peers(const Plan& plan, const Nodes& nodes, Report& report) {
   std::vector<Entrant> entrants{
       {.name = "Holdfast", .role = Role::ours, .command = {"/proc/self/exe", "worker"}}};
   for (Entrant& peer : installed_peers("redlock")) entrants.push_back(std::move(peer));
   // Nothing is flushed: an empty node would have lost its data, and keep silent for a while.
-  League league(
-      {.repetitions = std::min(plan.repetitions, 3), .span = plan.span, .warm_up = plan.span},
-      {.url = url_of(nodes.ports())}, std::move(entrants), report);
+  const std::vector<int> cpus = allowed_cpus();
+  League league({.repetitions = plan.repetitions, .span = plan.span, .warm_up = 2 * plan.span},
+                {.url = url_of(nodes.ports()), .cpu = cpus.front(), .processes = nodes.pids()},
+                std::move(entrants), report);
   const std::vector<Claim> claims{{kBestPeer, {Bar::Side::at_least, 3}}};
-  league.pairs("peer_pairs_1", "5 nodes, 1 worker", "threads", 1, claims);
-  league.pairs("peer_pairs_16", "5 nodes, 16 workers", "threads", 16, claims);
-  league.contest({.name = "peer_hold",
-                  .what = "5 nodes, 8 processes, hold 1 ms, pause 2 ms",
-                  .hold_us = 1000,
-                  .pause_us = 2000});
+  play_standard(league, {.two_cpus = cpus.size() > 1, .other_cpu = claims, .threads_16 = claims});
 }
 
 // ---- The program -------------------------------------------------------------------------------
 
-[[noreturn]] void refuse() {
-  std::fputs(kUsage, stderr);
-  std::exit(64);
-}
-
-double number(const char* text, double least, double most) {
-  char* end = nullptr;
-  const double value = text ? std::strtod(text, &end) : 0;
-  if (!text || end == text || *end != '\0' || !(value >= least && value <= most)) refuse();
-  return value;
-}
-
 Plan parse(int argc, char** argv) {
   Plan plan;
-  for (int i = 1; i < argc; ++i) {
-    const std::string_view option = argv[i];
-    const char* const value = i + 1 < argc ? argv[i + 1] : nullptr;
-    if (option == "--help" || option == "-h") {
-      std::fputs(kUsage, stdout);
-      std::exit(0);
-    } else if (option == "--json") {
-      plan.json = true;
-    } else if (option == "--quick") {
-      plan.repetitions = 1;
-      plan.span = Seconds(0.2);
-    } else if (option == "--repetitions") {
-      plan.repetitions = static_cast<int>(number(value, 1, kMostRepetitions));
-      ++i;
-    } else if (option == "--seconds") {
-      plan.span = Seconds(number(value, 0.01, 3600));
-      ++i;
-    } else {
-      refuse();
-    }
-  }
+  Arguments(kUsage)
+      .basic(plan, {"latency", "peers", "crowd", "held"})
+      .flag("--quick", [&] { plan.make_quick(); })
+      .number("--leases", 100, 1e6, [&](double value) { plan.leases = static_cast<int>(value); })
+      .number("--waiters", 16, 8000, [&](double n) { plan.waiters = static_cast<int>(n) / 8 * 8; })
+      .parse(argc, argv);
   return plan;
+}
+
+// Nodes are made to be on machines of their own; here all of them share a CPU, or two.
+void report_latency(const Plan& plan, Report& report) {
+  const std::vector<int> cpus = allowed_cpus();
+  report_latencies(plan, {kAnyCpu, kAnyCpu, "", ""}, report);
+  if (cpus.size() > 1) {
+    report_latencies(plan, {cpus.front(), cpus.back(), "_pinned", ", all nodes on one other CPU"},
+                     report);
+  }
 }
 
 void run(const Plan& plan) {
@@ -273,13 +270,19 @@ void run(const Plan& plan) {
   report.open(format("Redlock on 5 x Redis %s, %zu CPUs, %d repetition%s",
                      Server(cpus.front()).version().c_str(), cpus.size(), plan.repetitions,
                      plan.repetitions == 1 ? "" : "s"));
-  // Nodes are made to be on machines of their own; here all of them share a CPU, or two.
-  report_latencies(plan, {kAnyCpu, kAnyCpu, "", ""}, report);
-  if (cpus.size() > 1) {
-    report_latencies(plan, {cpus.front(), cpus.back(), "_pinned", ", all nodes on one other CPU"},
-                     report);
+  if (plan.wants("latency")) report_latency(plan, report);
+  if (plan.only != "latency") {
+    const Nodes nodes(kAnyCpu);
+    if (plan.wants("peers")) report_peers(plan, nodes, report);
+    if (plan.wants("crowd")) {
+      measure_crowd({.most = plan.waiters, .repetitions = plan.repetitions, .span = plan.span},
+                    {"/proc/self/exe", "worker", url_of(nodes.ports())}, report);
+    }
+    if (plan.wants("held")) {
+      measure_held({.most = plan.leases, .span = plan.held_span},
+                   {.url = url_of(nodes.ports()), .processes = nodes.pids()}, report);
+    }
   }
-  report_peers(plan, report);
   report.close();
 }
 

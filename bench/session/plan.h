@@ -1,21 +1,18 @@
 // Plan: how much is measured.
 #pragma once
 
-#include <string>
 #include <vector>
 
-#include "samples.h"
+#include "arguments.h"
 
 namespace holdfast::bench {
 
-struct SessionPlan {
-  bool json = false;
-  std::string only;              // the one workload to run; empty: all
+struct SessionPlan : BasicPlan {
   std::vector<int> nodes{1, 3};  // on how many servers, one after the other
-  int repetitions = 5;
-  Seconds span{2};     // of one side in one repetition
-  Seconds warm_up{4};  // before the first: JVMs compile what they run often
-  int waiters = 1000;  // in the crowd
+  Seconds warm_up{3};            // before the first: JVMs compile what they run often
+  int waiters = 1000;            // in the crowd
+  int leases = 100'000;          // held at the same time
+  Seconds held_span{11};
 
   // A smoke run: everything happens once and shortly. Its figures mean little.
   void make_quick() {
@@ -23,6 +20,8 @@ struct SessionPlan {
     span = Seconds(0.3);
     warm_up = Seconds(0.3);
     waiters = 64;
+    leases = 1000;
+    held_span = Seconds(1);
   }
 };
 

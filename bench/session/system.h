@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "comparison.h"
+#include "entrant.h"
 
 namespace holdfast::bench {
 
@@ -22,6 +23,8 @@ class Servers {
   virtual std::vector<pid_t> processes() const = 0;
   // Events sent to watchers so far, by all of them.
   virtual double events() const = 0;
+  // Requests and other messages of clients so far, to all of them.
+  virtual double commands() const = 0;
 };
 
 struct System {
@@ -39,7 +42,8 @@ struct System {
   std::optional<double> pair_of_raw;
   double hand_off_of_peer;
 
-  std::string name;  // in the list of installed peers: "zookeeper"
+  std::string name;                    // in the list of installed peers: "zookeeper"
+  std::vector<Entrant> programs = {};  // peers that need no installation
   // For the workload "peers": pairs a second, gap and changes of owner, of the peer named.
   std::vector<Claim> pair_claims;
   std::vector<Claim> gap_claims;

@@ -20,9 +20,10 @@ struct Setting {
 
 void measure_pairs(const Setting& setting);
 void measure_hand_off(const Setting& setting);
-void measure_crowd(const Setting& setting);
+void measure_growth(const Setting& setting);
 void measure_in_flight(const Setting& setting);
 void measure_peers(const Setting& setting);
+void measure_held_leases(const Setting& setting);
 
 // All of them that the plan wants.
 void measure_workloads(const Setting& setting);

@@ -42,6 +42,9 @@ struct SqlSystem {
   std::vector<Side> pairs;  // bars: pairs a second, at least so many of the raw ones
   // Who waits blocks in the server. Bars: p50, at most so many of the raw one.
   std::vector<Side> blocking;
+  // What blocks in the server by a name, in the comparison of all.
+  std::string named_recipe;  // "advisory"
+  std::string named_what;    // "pg_advisory_lock"
 };
 
 struct SqlProgram {

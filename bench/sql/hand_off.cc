@@ -1,9 +1,8 @@
 // hand-off: from release called in one of eight processes to the return of acquire in the next, all
 // on one CPU, the server on the other.
 #include <stdexcept>
-#include <thread>
 
-#include "pass.h"
+#include "bout.h"
 #include "sql_workloads.h"
 
 namespace holdfast::bench {
@@ -23,39 +22,27 @@ Crowd start_crowd(Start start) {
 
 // What a crowd did in all repetitions.
 struct Contests {
-  std::vector<double> p50_us, p99_us, per_s;
+  std::vector<double> p50_us, p99_us, p999_us, per_s;
   std::string text() const {
-    return format("p50 %.0f, p99 %.0f us, %.0f owners/s", median(p50_us), median(p99_us),
-                  median(per_s));
+    return format("p50 %.0f, p99 %.0f, p99.9 %.0f us, %.0f owners/s", median(p50_us),
+                  median(p99_us), median(p999_us), median(per_s));
   }
 };
 
-void play(Crowd& crowd, const std::string& name, Seconds span, Contests& contests) {
-  const std::string line = format("contend %s 1 1000 2000", name.c_str());
-  // One first: it makes the tables.
-  crowd.front().ask(line);
-  for (std::size_t i = 1; i < crowd.size(); ++i) crowd[i].send(line);
-  for (std::size_t i = 1; i < crowd.size(); ++i) crowd[i].answer();
-  std::this_thread::sleep_for(span / 4);
-  const std::int64_t from = monotonic_ns();
-  std::this_thread::sleep_for(span);
-  const std::int64_t to = monotonic_ns();
-  for (Worker& worker : crowd) worker.send("stop");
-  std::vector<Pass> passes;
-  for (std::size_t i = 0; i < crowd.size(); ++i) {
-    for (Pass& pass : passes_of(crowd[i].answer())) {
-      pass.worker = static_cast<int>(i);
-      passes.push_back(pass);
-    }
-  }
-  const HandOffs all = hand_offs(std::move(passes), from, to);
+void contend(Crowd& crowd, const std::string& name, Seconds span, Contests& contests) {
+  const Bout bout{
+      .name = name, .hold_us = 1000, .pause_us = 2000, .warm_up = span / 4, .span = span};
+  const HandOffs all = play(crowd, bout).value().hand_offs;
+  if (all.count == 0) throw std::runtime_error("the contest saw no hand-off");
   contests.p50_us.push_back(all.p50_us);
   contests.p99_us.push_back(all.p99_us);
+  contests.p999_us.push_back(all.p999_us);
   contests.per_s.push_back(all.per_s);
 }
 
 std::vector<std::pair<std::string, double>> figures(const Contests& ours, const Contests& theirs) {
   return {{"ours_p50_us", median(ours.p50_us)},      {"ours_p99_us", median(ours.p99_us)},
+          {"ours_p999_us", median(ours.p999_us)},    {"raw_p999_us", median(theirs.p999_us)},
           {"ours_owners_per_s", median(ours.per_s)}, {"raw_p50_us", median(theirs.p50_us)},
           {"raw_p99_us", median(theirs.p99_us)},     {"raw_owners_per_s", median(theirs.per_s)}};
 }
@@ -71,8 +58,8 @@ void measure_table(const SqlSetting& setting) {
   for (int i = 0; i < plan.repetitions; ++i) {
     setting.report.progress(format("hand-off, table: repetition %d", i + 1));
     trips_us.push_back(timing(asks, "ping", plan.span).p50_us);
-    play(our_crowd, "table_ours", plan.contest_span, ours);
-    play(polling_crowd, "table_polled", plan.contest_span, polling);
+    contend(our_crowd, "table_ours", plan.contest_span(), ours);
+    contend(polling_crowd, "table_polled", plan.contest_span(), polling);
   }
   setting.report.add(
       {.name = "hand_off_table_trips",
@@ -98,8 +85,8 @@ void measure_blocking(const SqlSetting& setting, const Side& side) {
   Contests ours, raw;
   for (int i = 0; i < plan.repetitions; ++i) {
     setting.report.progress(format("hand-off, %s: repetition %d", side.what.c_str(), i + 1));
-    play(our_crowd, side.name + "_ours", plan.contest_span, ours);
-    play(raw_crowd, side.name + "_raw", plan.contest_span, raw);
+    contend(our_crowd, side.name + "_ours", plan.contest_span(), ours);
+    contend(raw_crowd, side.name + "_raw", plan.contest_span(), raw);
   }
   Row row{.name = "hand_off_" + side.name,
           .what = format("%s hand-off p50, 8 processes; of raw", side.what.c_str()),

@@ -1,21 +1,19 @@
 // SqlPlan: how much is measured, and where it runs.
 #pragma once
 
-#include <string>
-
-#include "samples.h"
+#include "arguments.h"
 
 namespace holdfast::bench {
 
-struct SqlPlan {
-  bool json = false;
-  std::string only;  // the one workload to run; empty: all
-  int repetitions = 5;
-  Seconds span{1};          // of one side in one repetition
-  Seconds contest_span{2};  // of one contest for one name
-  int waiters = 200;        // who wait while nothing happens
-  Seconds idle_ttl{8};      // the ttl of their locks: the heartbeat is a quarter of it
-  Seconds idle_span{12};    // how long they are watched
+struct SqlPlan : BasicPlan {
+  int waiters = 200;      // who wait while nothing happens
+  Seconds idle_ttl{8};    // the ttl of their locks: the heartbeat is a quarter of it
+  Seconds idle_span{6};   // how long they are watched
+  int crowd = 1000;       // who want one lock, at most
+  int leases = 100'000;   // held at the same time
+  Seconds held_span{11};  // how long they are watched
+
+  Seconds contest_span() const { return 2 * span; }  // of one contest for one name
 
   // The server has a CPU to itself, except where a row says that the client shares it.
   int server_cpu = 0;
@@ -25,8 +23,10 @@ struct SqlPlan {
   void make_quick() {
     repetitions = 1;
     span = Seconds(0.2);
-    contest_span = Seconds(0.5);
     waiters = 16;
+    crowd = 64;
+    leases = 1000;
+    held_span = Seconds(1);
     idle_ttl = Seconds(4);
     idle_span = Seconds(3);
   }

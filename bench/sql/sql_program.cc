@@ -24,9 +24,10 @@ void measure(const SqlProgram& program, SqlPlan plan) {
     std::string_view name;
     void (*measure)(const SqlSetting&);
   };
-  constexpr Workload kWorkloads[] = {{"pairs", &measure_sql_pairs},
-                                     {"hand-off", &measure_sql_hand_off},
-                                     {"idle", &measure_sql_idle}};
+  constexpr Workload kWorkloads[] = {
+      {"pairs", &measure_sql_pairs}, {"hand-off", &measure_sql_hand_off},
+      {"idle", &measure_sql_idle},   {"peers", &measure_sql_peers},
+      {"crowd", &measure_sql_crowd}, {"held", &measure_sql_held}};
   const std::vector<int> cpus = allowed_cpus();
   plan.server_cpu = cpus.front();
   plan.client_cpu = cpus.back();
@@ -40,10 +41,15 @@ void measure(const SqlProgram& program, SqlPlan plan) {
   const SqlSetting setting{
       .plan = plan, .system = program.system, .database = *database, .report = report};
   for (const Workload& workload : kWorkloads) {
-    if (!plan.only.empty() && plan.only != workload.name) continue;
+    if (!plan.wants(workload.name)) continue;
     const std::vector<pid_t> servers = database->processes();
     const Disturbance disturbance(servers);
-    workload.measure(setting);
+    try {
+      workload.measure(setting);
+    } catch (const std::exception& error) {
+      // The others may do better.
+      report.note(std::string(workload.name) + " failed: " + error.what());
+    }
     if (!servers.empty()) {
       report.note_disturbance(std::string(workload.name), disturbance.so_far());
     }

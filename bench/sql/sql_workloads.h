@@ -31,5 +31,8 @@ std::vector<double> ratios(const std::vector<double>& of, const std::vector<doub
 void measure_sql_pairs(const SqlSetting& setting);
 void measure_sql_hand_off(const SqlSetting& setting);
 void measure_sql_idle(const SqlSetting& setting);
+void measure_sql_peers(const SqlSetting& setting);
+void measure_sql_crowd(const SqlSetting& setting);
+void measure_sql_held(const SqlSetting& setting);
 
 }  // namespace holdfast::bench

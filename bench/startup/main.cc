@@ -1,5 +1,5 @@
-// bench_startup: how long a command takes under a lock, from fork to its end: `holdfast run x -- true`
-// beside `flock f true`, `true` alone and `etcdctl lock x true`, in turns.
+// bench_startup: how long a command takes under a lock, from fork to its end, in turns: `holdfast run x
+// -- true` beside `flock f true` and `true` alone; and on etcd beside `etcdctl lock x true`.
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -7,13 +7,17 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <stdexcept>
 #include <string_view>
 
+#include "arguments.h"
+#include "data_folder.h"
 #include "pass.h"
 #include "report.h"
 #include "samples.h"
+#ifdef HOLDFAST_BENCH_ETCD
+#include "etcd_server.h"
+#endif
 
 extern char** environ;  // NOLINT(readability-redundant-declaration)
 
@@ -22,16 +26,14 @@ namespace holdfast::bench {
 namespace {
 
 constexpr const char* kUsage = R"(usage: bench_startup HOLDFAST [OPTIONS]
-  --repetitions N    1 to 100 (default 5)
+  --repetitions N    1 to 100 (default 3)
   --runs N           of each command in a repetition (default 40)
   --quick            a smoke run; its figures mean little
   --json             one JSON object instead of the table
 )";
 
-struct Plan {
-  bool json = false;
+struct Plan : BasicPlan {
   std::string holdfast;
-  int repetitions = 5;
   int runs = 40;
 };
 
@@ -70,21 +72,9 @@ std::vector<double> measure(const std::vector<Command>& commands, int runs) {
   return medians;
 }
 
-void run(const Plan& plan, const std::string& folder) {
-  constexpr const char* kFlock = "flock f true";
-  setenv("HOLDFAST_URL", ("sqlite://" + folder + "/locks.db").c_str(), 1);
-  const std::vector<Command> commands{
-      {"holdfast run x -- true", Role::ours, {plan.holdfast, "run", "x", "--", "true"}},
-      {"true", Role::raw, {"true"}},
-      {kFlock, Role::peer, {"flock", folder + "/file", "true"}}};
-  Report report(plan.json);
-  report.open("Start-up of a command under a lock, data in memory");
-  Comparison all{.name = "start_up",
-                 .what = "a command under a lock, from fork to its end",
-                 .unit = "ms",
-                 .better = Bar::Side::at_most,
-                 .contestants = {},
-                 .claims = {{kFlock, {Bar::Side::at_most, 3}}}};
+// All of them in turns, as one comparison.
+void compare(const Plan& plan, const std::vector<Command>& commands, Comparison all,
+             Report& report) {
   for (const Command& each : commands) {
     all.contestants.push_back({.name = each.name, .role = each.role, .values = {}});
   }
@@ -97,40 +87,76 @@ void run(const Plan& plan, const std::string& folder) {
     }
   }
   report.add(std::move(all));
-  report.close();
 }
 
-[[noreturn]] void refuse() {
-  std::fputs(kUsage, stderr);
-  std::exit(64);
+void compare_embedded(const Plan& plan, Report& report) {
+  constexpr const char* kFlock = "flock f true";
+  const DataFolder folder;
+  const std::string url =
+      "sqlite://" + folder.path() + "/locks.db" + (on_disk() ? "?sync=full" : "");
+  compare(plan,
+          {{"holdfast run x -- true",
+            Role::ours,
+            {plan.holdfast, "--on", url, "run", "x", "--", "true"}},
+           {"true", Role::raw, {"true"}},
+           {kFlock, Role::peer, {"flock", folder.path() + "/file", "true"}}},
+          {.name = "start_up",
+           .what = "a command under a lock, from fork to its end",
+           .unit = "ms",
+           .better = Bar::Side::at_most,
+           .contestants = {},
+           .claims = {{kFlock, {Bar::Side::at_most, 3}}}},
+          report);
+}
+
+#ifdef HOLDFAST_BENCH_ETCD
+void compare_etcd(const Plan& plan, Report& report) {
+  const test::EtcdServer server;
+  const std::string endpoints = server.url().substr(std::string_view("etcd://").size());
+  compare(plan,
+          {{"holdfast run x -- true",
+            Role::ours,
+            {plan.holdfast, "--on", server.url(), "run", "x", "--", "true"}},
+           {"etcdctl lock x true",
+            Role::peer,
+            {"etcdctl", "--endpoints=" + endpoints, "lock", "x", "true"}}},
+          {.name = "start_up_etcd",
+           .what = "the same on etcd",
+           .unit = "ms",
+           .better = Bar::Side::at_most,
+           .contestants = {},
+           .claims = {}},
+          report);
+}
+#endif
+
+void run(const Plan& plan) {
+  Report report(plan.json);
+  report.open("Start-up of a command under a lock");
+  compare_embedded(plan, report);
+#ifdef HOLDFAST_BENCH_ETCD
+  try {
+    setenv("ETCDCTL_API", "3", 1);
+    compare_etcd(plan, report);
+  } catch (const std::exception& error) {
+    report.note(std::string("etcd is left out: ") + error.what());
+  }
+#endif
+  report.close();
 }
 
 Plan parse(int argc, char** argv) {
   Plan plan;
-  for (int i = 1; i < argc; ++i) {
-    const std::string_view option = argv[i];
-    const int number = i + 1 < argc ? std::atoi(argv[i + 1]) : 0;
-    if (option == "--help" || option == "-h") {
-      std::fputs(kUsage, stdout);
-      std::exit(0);
-    } else if (option == "--json") {
-      plan.json = true;
-    } else if (option == "--quick") {
-      plan.repetitions = 1;
-      plan.runs = 3;
-    } else if (option == "--repetitions" && number > 0) {
-      plan.repetitions = number;
-      ++i;
-    } else if (option == "--runs" && number > 0) {
-      plan.runs = number;
-      ++i;
-    } else if (!option.starts_with("-") && plan.holdfast.empty()) {
-      plan.holdfast = option;
-    } else {
-      refuse();
-    }
-  }
-  if (plan.holdfast.empty()) refuse();
+  // The program comes first.
+  if (argc > 1 && argv[1][0] != '-') plan.holdfast = argv[1];
+  const int skip = plan.holdfast.empty() ? 0 : 1;
+  const Arguments arguments =
+      Arguments(kUsage)
+          .basic(plan)
+          .flag("--quick", [&] { plan.repetitions = 1, plan.runs = 3; })
+          .number("--runs", 1, 10'000, [&](double value) { plan.runs = static_cast<int>(value); });
+  arguments.parse(argc - skip, argv + skip);
+  if (plan.holdfast.empty()) arguments.refuse();
   return plan;
 }
 
@@ -140,18 +166,11 @@ Plan parse(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   const holdfast::bench::Plan plan = holdfast::bench::parse(argc, argv);
-  std::string folder = "/dev/shm/holdfast-bench-XXXXXX";
-  if (!mkdtemp(folder.data())) {
-    std::perror(folder.c_str());
-    return 1;
-  }
-  int status = 0;
   try {
-    holdfast::bench::run(plan, folder);
+    holdfast::bench::run(plan);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "bench_startup: %s\n", error.what());
-    status = 1;
+    return 1;
   }
-  std::filesystem::remove_all(folder);
-  return status;
+  return 0;
 }

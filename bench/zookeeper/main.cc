@@ -5,6 +5,7 @@
 #include <optional>
 #include <sstream>
 
+#include "data_folder.h"
 #include "program.h"
 #include "raw.h"
 #include "serve.h"
@@ -21,19 +22,31 @@ using test::ZooKeeperServer;
 test::ZooKeeperOptions as_in_production() {
   test::ZooKeeperOptions options;
   options.tick_ms = 2000;
+  if (on_disk()) options.properties = {"zookeeper.forceSync=yes"};
   // Tests want a JVM that starts quickly; here it should become fast.
   options.jvm = {"-XX:TieredStopAtLevel=4", "-Xmx1g"};
   return options;
 }
 
-// Watches that fired, of all kinds.
-double events_of(const ZooKeeperServer& server) {
+template <class F>
+double sum_of(const ZooKeeperServer& server, F counts) {
   std::istringstream lines(server.ask("mntr"));
   double sum = 0;
   for (std::string name, value; lines >> name && std::getline(lines, value);) {
-    if (name.starts_with("zk_sum_node_") && name.ends_with("_watch_count")) sum += std::stod(value);
+    if (counts(name)) sum += std::stod(value);
   }
   return sum;
+}
+
+// Watches that fired, of all kinds.
+double events_of(const ZooKeeperServer& server) {
+  return sum_of(server, [](const std::string& name) {
+    return name.starts_with("zk_sum_node_") && name.ends_with("_watch_count");
+  });
+}
+
+double commands_of(const ZooKeeperServer& server) {
+  return sum_of(server, [](const std::string& name) { return name == "zk_packets_received"; });
 }
 
 class One : public Servers {
@@ -42,6 +55,7 @@ class One : public Servers {
   std::string single_url() const override { return server_.url(); }
   std::vector<pid_t> processes() const override { return {server_.pid()}; }
   double events() const override { return events_of(server_); }
+  double commands() const override { return commands_of(server_); }
 
  private:
   ZooKeeperServer server_{as_in_production()};
@@ -64,6 +78,11 @@ class Several : public Servers {
   double events() const override {
     double sum = 0;
     for (std::size_t i = 0; i < ensemble_.size(); ++i) sum += events_of(ensemble_.at(i));
+    return sum;
+  }
+  double commands() const override {
+    double sum = 0;
+    for (std::size_t i = 0; i < ensemble_.size(); ++i) sum += commands_of(ensemble_.at(i));
     return sum;
   }
 

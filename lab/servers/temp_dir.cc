@@ -9,10 +9,19 @@
 
 namespace holdfast::test {
 
-TempDir::TempDir() : owner_(getpid()) {
+namespace {
+
+std::filesystem::path parent_folder() {
+  const char* const chosen = std::getenv("HOLDFAST_SERVER_DATA");
+  if (chosen != nullptr && *chosen != '\0') return chosen;
   const std::filesystem::path memory = "/dev/shm";
-  const bool in_memory = access(memory.c_str(), W_OK) == 0;
-  const auto parent = in_memory ? memory : std::filesystem::temp_directory_path();
+  return access(memory.c_str(), W_OK) == 0 ? memory : std::filesystem::temp_directory_path();
+}
+
+}  // namespace
+
+TempDir::TempDir() : owner_(getpid()) {
+  const std::filesystem::path parent = parent_folder();
   // Short: the path of a Unix socket in it has room for 107 characters.
   std::string pattern = (parent / "holdfast-server-XXXXXX").string();
   if (mkdtemp(pattern.data()) == nullptr) {

@@ -1,4 +1,5 @@
-// TempDir: a directory of its own, in memory where there is such a thing; removed at the end.
+// TempDir: a directory of its own, in memory where there is such a thing, or in the folder that
+// HOLDFAST_SERVER_DATA names; removed at the end.
 #pragma once
 
 #include <sys/types.h>
