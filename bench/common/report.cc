@@ -191,9 +191,19 @@ std::string Report::dump(int indent) const {
   return all.dump(indent);
 }
 
-void Report::close() const {
+void Report::attempt(const std::string& workload, const std::function<void()>& measure) {
+  try {
+    measure();
+  } catch (const std::exception& error) {
+    failed_ = true;
+    note(workload + " failed: " + error.what());
+  }
+}
+
+int Report::close() const {
   if (json_) std::printf("%s\n", dump(-1).c_str());
   write_file();
+  return failed_ ? 1 : 0;
 }
 
 void Report::write_file() const {

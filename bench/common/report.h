@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -41,7 +42,10 @@ class Report {
   void note(const std::string& text);
   // Says so if others kept the machine busy during a workload.
   void note_disturbance(const std::string& workload, Disturbance::Shares shares);
-  void close() const;
+  // Calls `measure`; if it throws, the report says so, and the other workloads go on.
+  void attempt(const std::string& workload, const std::function<void()>& measure);
+  // Returns the exit status: 0 whatever the bars say, 1 if an attempt failed.
+  [[nodiscard]] int close() const;
 
  private:
   void print_line(const Row& row) const;
@@ -57,6 +61,7 @@ class Report {
   std::vector<Comparison> comparisons_;
   std::vector<Curve> curves_;
   std::vector<std::string> notes_;
+  bool failed_ = false;
   std::vector<std::pair<std::string, Disturbance::Shares>> disturbances_;
 };
 

@@ -204,24 +204,27 @@ Plan parse(int argc, char** argv) {
   return plan;
 }
 
-void measure(const Plan& plan, const std::string& directory) {
+int measure(const Plan& plan, const std::string& directory) {
   Report report(plan.json);
   report.open(format("The embedded engine, %d repetitions", plan.repetitions));
   // First, while this process has no threads: it forks, and is pinned meanwhile.
   const std::vector<int> cpus = allowed_cpus();
-  if (plan.wants("hand-off")) measure_hand_off(directory, plan.hand_offs, report);
+  const auto attempt = [&](const char* name, const std::function<void()>& workload) {
+    if (plan.wants(name)) report.attempt(name, workload);
+  };
+  attempt("hand-off", [&] { measure_hand_off(directory, plan.hand_offs, report); });
   pin_to_cpus(cpus);
-  if (plan.wants("peers")) measure_peers(directory, plan, report);
-  if (plan.wants("crowd")) {
+  attempt("peers", [&] { measure_peers(directory, plan, report); });
+  attempt("crowd", [&] {
     measure_crowd({.most = plan.waiters, .repetitions = plan.repetitions, .span = plan.span},
                   {"/proc/self/exe", "worker", url_of(directory, "crowd.db")}, report);
-  }
-  if (plan.wants("held")) {
+  });
+  attempt("held", [&] {
     measure_held({.most = plan.leases, .span = plan.held_span, .most_percent = 10},
                  {.url = url_of(directory, "leases.db")}, report);
-  }
-  if (plan.wants("pairs")) measure_pairs(directory, plan, report);
-  report.close();
+  });
+  attempt("pairs", [&] { measure_pairs(directory, plan, report); });
+  return report.close();
 }
 
 }  // namespace
@@ -239,10 +242,9 @@ int main(int argc, char** argv) {
   const Plan plan = parse(argc, argv);
   try {
     const DataFolder folder;
-    measure(plan, folder.path());
+    return measure(plan, folder.path());
   } catch (const std::exception& error) {
     std::fprintf(stderr, "bench_embedded: %s\n", error.what());
     return 1;
   }
-  return 0;
 }

@@ -149,24 +149,27 @@ Plan parse(int argc, char** argv) {
 void measure_apart(const Plan& plan, int server_cpu, int client_cpu, Report& report) {
   const Server server(server_cpu);
   pin_to_cpu(client_cpu);
-  if (plan.wants("peers")) measure_peers(plan, server, server_cpu, report);
-  if (plan.wants("crowd")) {
+  const auto attempt = [&](const char* name, const std::function<void()>& workload) {
+    if (plan.wants(name)) report.attempt(name, workload);
+  };
+  attempt("peers", [&] { measure_peers(plan, server, server_cpu, report); });
+  attempt("crowd", [&] {
     // Who waits asks again and again: no bar.
     measure_crowd({.most = plan.waiters,
                    .repetitions = plan.repetitions,
                    .span = plan.span,
                    .growth_at_most = {}},
                   {"/proc/self/exe", "worker", server.url()}, report, [&] { flush(server); });
-  }
-  if (plan.wants("held")) {
+  });
+  attempt("held", [&] {
     measure_held(
         {.most = plan.leases, .span = plan.held_span, .cpu = client_cpu},
         {.url = server.url(), .processes = {server.pid()}, .flush = [&] { flush(server); }},
         report);
-  }
+  });
 }
 
-void run(const Plan& plan) {
+int run(const Plan& plan) {
   const std::vector<int> cpus = allowed_cpus();
   Report report(plan.json);
   report.open(
@@ -178,7 +181,7 @@ void run(const Plan& plan) {
     if (cpus.size() > 1) measure_on(plan, cpus.front(), cpus.back(), report);
   }
   measure_apart(plan, cpus.front(), cpus.back(), report);
-  report.close();
+  return report.close();
 }
 
 }  // namespace
@@ -194,10 +197,9 @@ int main(int argc, char** argv) {
   }
   const holdfast::bench::Plan plan = holdfast::bench::parse(argc, argv);
   try {
-    holdfast::bench::run(plan);
+    return holdfast::bench::run(plan);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "bench_memcached: %s\n", error.what());
     return 1;
   }
-  return 0;
 }

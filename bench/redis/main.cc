@@ -59,7 +59,7 @@ std::string load_average() {
   return load;
 }
 
-void run(Plan plan) {
+int run(Plan plan) {
   const std::vector<int> cpus = allowed_cpus();
   plan.server_cpu = cpus.front();
   plan.client_cpu = cpus.back();
@@ -74,15 +74,10 @@ void run(Plan plan) {
   for (const Workload& workload : kWorkloads) {
     if (!plan.wants(workload.name)) continue;
     const Disturbance disturbance({server.pid()});
-    try {
-      workload.measure(plan, server, report);
-    } catch (const std::exception& error) {
-      // The others may do better.
-      report.note(std::string(workload.name) + " failed: " + error.what());
-    }
+    report.attempt(std::string(workload.name), [&] { workload.measure(plan, server, report); });
     report.note_disturbance(std::string(workload.name), disturbance.so_far());
   }
-  report.close();
+  return report.close();
 }
 
 }  // namespace
@@ -98,10 +93,9 @@ int main(int argc, char** argv) {
   }
   const holdfast::bench::Plan plan = holdfast::bench::parse(argc, argv);
   try {
-    holdfast::bench::run(plan);
+    return holdfast::bench::run(plan);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "bench_redis: %s\n", error.what());
     return 1;
   }
-  return 0;
 }

@@ -132,13 +132,8 @@ void measure_workloads(const Setting& setting) {
   for (const Workload& workload : kWorkloads) {
     if (!setting.plan.wants(workload.name)) continue;
     const Disturbance disturbance(setting.servers.processes());
-    try {
-      workload.measure(setting);
-    } catch (const std::exception& error) {
-      // The others may do better.
-      setting.report.note(std::string(workload.name) + " failed, " + setting.where + ": " +
-                          error.what());
-    }
+    setting.report.attempt(std::string(workload.name) + ", " + setting.where,
+                           [&] { workload.measure(setting); });
     setting.report.note_disturbance(std::string(workload.name) + setting.suffix,
                                     disturbance.so_far());
   }

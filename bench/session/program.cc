@@ -19,7 +19,7 @@ std::string load_average() {
   return load;
 }
 
-void measure(const Program& program, const SessionPlan& plan) {
+int measure(const Program& program, const SessionPlan& plan) {
   Report report(plan.json);
   report.open(format("%s, %zu CPUs, load %s before, %d repetition%s%s",
                      program.system.title.c_str(), allowed_cpus().size(), load_average().c_str(),
@@ -37,7 +37,7 @@ void measure(const Program& program, const SessionPlan& plan) {
                        .where = nodes == 1 ? "1 server" : format("%d servers", nodes),
                        .suffix = nodes == 1 ? "" : format("_%d", nodes)});
   }
-  report.close();
+  return report.close();
 }
 
 }  // namespace
@@ -49,12 +49,11 @@ int run_program(Program program, int argc, char** argv) {
   program.system.our_command = {"/proc/self/exe", "worker"};
   program.system.raw_command = {"/proc/self/exe", "raw-worker"};
   try {
-    measure(program, plan);
+    return measure(program, plan);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s: %s\n", program.name, error.what());
     return 1;
   }
-  return 0;
 }
 
 }  // namespace holdfast::bench

@@ -19,7 +19,7 @@ std::string load_average() {
   return load;
 }
 
-void measure(const SqlProgram& program, SqlPlan plan) {
+int measure(const SqlProgram& program, SqlPlan plan) {
   struct Workload {
     std::string_view name;
     void (*measure)(const SqlSetting&);
@@ -44,17 +44,12 @@ void measure(const SqlProgram& program, SqlPlan plan) {
     if (!plan.wants(workload.name)) continue;
     const std::vector<pid_t> servers = database->processes();
     const Disturbance disturbance(servers);
-    try {
-      workload.measure(setting);
-    } catch (const std::exception& error) {
-      // The others may do better.
-      report.note(std::string(workload.name) + " failed: " + error.what());
-    }
+    report.attempt(std::string(workload.name), [&] { workload.measure(setting); });
     if (!servers.empty()) {
       report.note_disturbance(std::string(workload.name), disturbance.so_far());
     }
   }
-  report.close();
+  return report.close();
 }
 
 }  // namespace
@@ -66,12 +61,11 @@ int run_sql_program(const SqlProgram& program, int argc, char** argv) {
   }
   const SqlPlan plan = parse_sql_plan(program.name, argc, argv);
   try {
-    measure(program, plan);
+    return measure(program, plan);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s: %s\n", program.name, error.what());
     return 1;
   }
-  return 0;
 }
 
 }  // namespace holdfast::bench

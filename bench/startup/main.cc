@@ -130,7 +130,7 @@ void compare_etcd(const Plan& plan, Report& report) {
 }
 #endif
 
-void run(const Plan& plan) {
+int run(const Plan& plan) {
   Report report(plan.json);
   report.open("Start-up of a command under a lock");
   compare_embedded(plan, report);
@@ -142,7 +142,7 @@ void run(const Plan& plan) {
     report.note(std::string("etcd is left out: ") + error.what());
   }
 #endif
-  report.close();
+  return report.close();
 }
 
 Plan parse(int argc, char** argv) {
@@ -167,10 +167,9 @@ Plan parse(int argc, char** argv) {
 int main(int argc, char** argv) {
   const holdfast::bench::Plan plan = holdfast::bench::parse(argc, argv);
   try {
-    holdfast::bench::run(plan);
+    return holdfast::bench::run(plan);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "bench_startup: %s\n", error.what());
     return 1;
   }
-  return 0;
 }
