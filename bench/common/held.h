@@ -16,7 +16,7 @@
 namespace holdfast::bench {
 
 struct HeldPlan {
-  int most = 100'000;  // a tenth and a hundredth come first
+  int most = 100'000;  // beside a tenth and a hundredth of it
   Seconds ttl{30};
   Seconds span{11};  // how long they are watched; each is renewed once in a third of the ttl
   int cpu = kAnyCpu;

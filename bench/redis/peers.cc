@@ -32,15 +32,16 @@ void measure_peers(const Plan& plan, const Server& server, Report& report) {
   if (entrants.size() == 2) {
     report.note("no other library is installed: run bench/peers/setup, or bench/run, which does");
   }
-  League league({.repetitions = plan.repetitions, .span = plan.span, .warm_up = 3 * plan.span},
-                {.url = server.url(),
-                 .flush = [&] { server.flush(); },
-                 .commands_during =
-                     [&](const std::function<void()>& meanwhile) {
-                       return commands_during(server, meanwhile);
-                     },
-                 .cpu = plan.server_cpu},
-                std::move(entrants), report);
+  League league(
+      {.repetitions = plan.repetitions, .span = 0.6 * plan.span, .warm_up = 3 * plan.span},
+      {.url = server.url(),
+       .flush = [&] { server.flush(); },
+       .commands_during =
+           [&](const std::function<void()>& meanwhile) {
+             return commands_during(server, meanwhile);
+           },
+       .cpu = plan.server_cpu},
+      std::move(entrants), report);
   play_standard(league, {.two_cpus = plan.two_cpus(),
                          .same_cpu = {{kRaw, at_least(0.8)}},
                          .other_cpu = {{kRaw, at_least(0.85)}},

@@ -234,9 +234,10 @@ void report_peers(const Plan& plan, const Nodes& nodes, Report& report) {
   for (Entrant& peer : installed_peers("redlock")) entrants.push_back(std::move(peer));
   // Nothing is flushed: an empty node would have lost its data, and keep silent for a while.
   const std::vector<int> cpus = allowed_cpus();
-  League league({.repetitions = plan.repetitions, .span = plan.span, .warm_up = 2 * plan.span},
-                {.url = url_of(nodes.ports()), .cpu = cpus.front(), .processes = nodes.pids()},
-                std::move(entrants), report);
+  League league(
+      {.repetitions = plan.repetitions, .span = 0.6 * plan.span, .warm_up = 2 * plan.span},
+      {.url = url_of(nodes.ports()), .cpu = cpus.front(), .processes = nodes.pids()},
+      std::move(entrants), report);
   const std::vector<Claim> claims{{kBestPeer, {Bar::Side::at_least, 3}}};
   play_standard(league, {.two_cpus = cpus.size() > 1, .other_cpu = claims, .threads_16 = claims});
 }

@@ -91,7 +91,7 @@ void measure_hand_off(const Setting& setting) {
   Bout hold{.name = "hand_off_hold", .hold_us = 1000, .pause_us = 2000};
   Bout hot{.name = "hand_off_hot"};
   hold.warm_up = hot.warm_up = plan.span / 2;
-  hold.span = hot.span = 2 * plan.span;
+  hold.span = hot.span = 1.4 * plan.span;
   measure_against_peer(setting, ours, theirs, hold, "hold 1 ms, pause 2 ms");
   measure_against_peer(setting, ours, theirs, hot, "no hold, no pause");
 }
@@ -105,7 +105,7 @@ void measure_growth(const Setting& setting) {
        .where = where,
        .most = plan.waiters,
        .repetitions = plan.repetitions,
-       .span = 2 * plan.span},
+       .span = 1.4 * plan.span},
       command, report, [] {}, difference_of([&servers] { return servers.events(); }));
   const CrowdPoint& small = points.front();
   const CrowdPoint& large = points.back();

@@ -19,7 +19,7 @@ void measure_peers(const Setting& setting) {
   for (const Entrant& program : system.programs) entrants.push_back(program);
   const std::vector<int> cpus = allowed_cpus();
   League league({.repetitions = setting.plan.repetitions,
-                 .span = setting.plan.span,
+                 .span = 0.6 * setting.plan.span,
                  .warm_up = setting.plan.warm_up},
                 {.url = servers.single_url(),
                  .commands_during = difference_of([&servers] { return servers.commands(); }),

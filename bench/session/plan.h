@@ -9,7 +9,7 @@ namespace holdfast::bench {
 
 struct SessionPlan : BasicPlan {
   std::vector<int> nodes{1, 3};  // on how many servers, one after the other
-  Seconds warm_up{3};            // before the first: JVMs compile what they run often
+  Seconds warm_up{2};            // before the first: JVMs compile what they run often
   int waiters = 1000;            // in the crowd
   int leases = 100'000;          // held at the same time
   Seconds held_span{11};

@@ -34,13 +34,13 @@ void measure_sql_peers(const SqlSetting& setting) {
   if (setting.database.counts_within() < Seconds(5)) {
     server.commands_during = difference_of([&] { return setting.database.queries(); });
   }
-  League league({.repetitions = plan.repetitions, .span = plan.span, .warm_up = plan.span / 2},
-                server,
-                {our_entrant(setting, "table"), our_entrant(setting, system.named_recipe),
-                 raw_entrant(setting, "named", system.named_what, Role::raw),
-                 raw_entrant(setting, "row", "FOR UPDATE", Role::raw),
-                 raw_entrant(setting, "poll", "polled table", Role::peer)},
-                setting.report);
+  League league(
+      {.repetitions = plan.repetitions, .span = 0.6 * plan.span, .warm_up = plan.span / 2}, server,
+      {our_entrant(setting, "table"), our_entrant(setting, system.named_recipe),
+       raw_entrant(setting, "named", system.named_what, Role::raw),
+       raw_entrant(setting, "row", "FOR UPDATE", Role::raw),
+       raw_entrant(setting, "poll", "polled table", Role::peer)},
+      setting.report);
   play_standard(league, {.two_cpus = plan.server_cpu != plan.client_cpu});
 }
 

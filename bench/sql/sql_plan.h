@@ -8,7 +8,7 @@ namespace holdfast::bench {
 struct SqlPlan : BasicPlan {
   int waiters = 200;      // who wait while nothing happens
   Seconds idle_ttl{8};    // the ttl of their locks: the heartbeat is a quarter of it
-  Seconds idle_span{6};   // how long they are watched
+  Seconds idle_span{4};   // how long they are watched
   int crowd = 1000;       // who want one lock, at most
   int leases = 100'000;   // held at the same time
   Seconds held_span{11};  // how long they are watched
