@@ -7,6 +7,7 @@
 #include <ctime>
 #include <future>
 #include <thread>
+#include <vector>
 
 #include "holdfast/result.h"
 
@@ -139,6 +140,25 @@ TEST(RealRuntimeTest, ManyBlockedCallersAllComeBack) {
 }
 
 // One caller's call is finished by another's hand: it must not sleep on.
+TEST(RealRuntimeTest, ACallerWhoIsAloneAgainPaysNoThreadHop) {
+  RealRuntime runtime;
+  std::vector<std::thread> crowd;
+  for (int i = 0; i < 8; ++i) {
+    crowd.emplace_back([&] {
+      for (int round = 0; round < 10; ++round) runtime.block_on(sleep_for(runtime, 1ms));
+    });
+  }
+  for (std::thread& caller : crowd) caller.join();
+  const BootTime give_up = runtime.now() + kPatience;
+  std::thread::id ran_on;
+  const auto body = [&]() -> Task<void> {
+    co_await sleep_for(runtime, 2ms);
+    ran_on = std::this_thread::get_id();
+  };
+  while (ran_on != std::this_thread::get_id() && runtime.now() < give_up) runtime.block_on(body());
+  EXPECT_EQ(ran_on, std::this_thread::get_id());
+}
+
 TEST(RealRuntimeTest, CallersCanWakeEachOther) {
   RealRuntime runtime;
   for (int i = 0; i < 200; ++i) {
