@@ -113,7 +113,7 @@ Task<Result<bool>> Common::remove_or_hear(Claim claim, std::string key, Revision
   if (!watched.contains(key)) {
     co_return co_await remove(std::move(claim), std::move(key), token, deadline);
   }
-  const auto release = std::make_shared<Release>(runtime);
+  const auto release = std::make_shared<Release>(runtime, token);
   releases[key] = release;
   // In the background: also when the end is heard first, the answer is waited for.
   const auto ask = [](Common& common, Claim what, std::string at, Revision of, Deadline by,
@@ -129,8 +129,10 @@ Task<Result<bool>> Common::remove_or_hear(Claim claim, std::string key, Revision
   co_return release->answer.value_or(true);
 }
 
-void Common::heard_removal(const std::string& key) {
-  if (const auto found = releases.find(key); found != releases.end()) found->second->done.set();
+void Common::heard_removal(const std::string& key, Revision token) {
+  const auto found = releases.find(key);
+  // (The same key may have been another claim's before.)
+  if (found != releases.end() && found->second->token == token) found->second->done.set();
 }
 
 Task<void> Common::mark(std::string key, Revision token, std::string note,

@@ -26,7 +26,8 @@ Task<Result<std::optional<KeyValue>>> find_claim(Cluster& cluster, Keys keys, Cl
 
 // A release that is under way. Its end can be heard from a watch before its answer comes.
 struct Release {
-  explicit Release(Runtime& runtime) : done(runtime) {}
+  Release(Runtime& runtime, Revision of) : token(of), done(runtime) {}
+  const Revision token;
   Event done;
   std::optional<Result<bool>> answer;
 };
@@ -89,7 +90,7 @@ struct Common {
   // or that one could hold, and let go, before anybody knows that this one has let go.
   Task<Result<bool>> remove_or_hear(Claim claim, std::string key, Revision token,
                                     Deadline deadline);
-  void heard_removal(const std::string& key);
+  void heard_removal(const std::string& key, Revision token);
   // Tells who watches our key that we hold: see InTheWay::last.
   // `place` is given up then, not before: a watch that begins while something is being written may
   // have to wait for etcd's catch-up, and the next of our claims begins one when it moves up.

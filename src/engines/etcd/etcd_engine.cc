@@ -208,7 +208,7 @@ Task<Result<LockInfo>> EtcdEngine::watch(const Name& name, Token known, const Wa
     if (!wait.queue || wait.deadline.passed(runtime().now())) {
       co_return Failure::busy(Busy{.holder = "the same holder as before", .token = known.value()});
     }
-    if (!watching) vigil.watch(keys.base, keys.end, etcd::Tell::everything);
+    if (!watching) vigil.watch({}, {keys.base, keys.end, etcd::Tell::everything});
     watching = true;
     const bool fresh = vigil.watching_since(sight->seen_at) && vigil.events.empty();
     Woken woken = Woken::signalled;

@@ -61,6 +61,11 @@ class Places {
 
   void burn(const ClaimId& claim) { taken_.erase(claim); }
 
+  // How all keys of this client in the same queue begin that are for the same mode.
+  static std::string common_part(const std::string& key) {
+    return key.substr(0, key.size() - 2 * sizeof(std::uint32_t));
+  }
+
  private:
   struct Taken {
     std::string lock;

@@ -190,6 +190,8 @@ Standing standing_of(const Keys& keys, const Claim& claim, const TxnAnswer& answ
 }
 
 News news_of(InTheWay& key, const Keys& keys, const Claim& claim, const WatchEvent& event) {
+  // Of a claim that had the key before this one.
+  if (event.pair.modified < key.created) return News::nothing;
   if (event.removed) {
     if (key.last) return News::our_turn;
     // What it was when it ended: the holder, alone? Then whatever was before it is gone.

@@ -338,12 +338,24 @@ void Turn::watch(const Standing& standing) {
   }
   stop_watching();
   watched_ = standing.in_the_way;
-  // Our own as well: who takes our key away must not find us a holder later.
-  vigil_.watch(key_, {}, Tell::ends);
-  // Who waits for a permit must hear of marks as well: they say how many hold.
-  const Tell tell = claim_.mode == Mode::permit ? Tell::everything : Tell::ends;
+  // Our own as well: who takes our key away must not find us a holder later. One watch does for all
+  // places of this client; it hears of our own releases too, and is worth that for a while.
+  constexpr int kOwnReleases = 2;
+  const std::string places = Places::common_part(key_);
+  const Scope ours = claim_.outlives_process ? Scope{.key = key_}
+                                             : Scope{.key = places, .end = end_of_prefix(places)};
+  const Keep keep_ours{.lock = claim_.outlives_process ? std::string() : keys_.base,
+                       .patience = kOwnReleases};
+  vigil_.watch(key_, ours, keep_ours);
   for (const InTheWay& key : watched_) {
-    vigil_.watch(key.key, {}, tell);
+    if (claim_.mode == Mode::permit) {
+      // It must hear of marks as well: they say how many hold.
+      vigil_.watch(key.key, Scope{.key = key.key, .end = {}, .tell = Tell::everything});
+    } else if (!claim_.outlives_process && key.key.starts_with(places)) {
+      vigil_.watch(key.key, ours, keep_ours);
+    } else {
+      vigil_.watch(key.key, Scope{.key = key.key}, Keep{.lock = keys_.base});
+    }
     common_.watched.insert(key.key);
   }
 }
@@ -358,13 +370,17 @@ void Turn::stop_watching() {
 bool Turn::hear(bool& again) {
   bool ours = false;
   for (const Vigil::Told& told : std::exchange(vigil_.events, {})) {
+    // (What happened in the same place before is none of our business.)
     if (told.which == 0) {
-      again = again || told.event.removed;
-      if (told.event.removed) return false;
+      const bool gone = told.event.removed && told.event.pair.modified > created_;
+      again = again || gone;
+      if (gone) return false;
       continue;
     }
     InTheWay& key = watched_.at(told.which - 1);
-    if (told.event.removed) common_.heard_removal(key.key);
+    if (told.event.removed && told.event.before) {
+      common_.heard_removal(key.key, told.event.before->created);
+    }
     const News news = news_of(key, keys_, claim_, told.event);
     ours = ours || news == News::our_turn;
     again = again || news == News::look_again;

@@ -3,9 +3,22 @@
 // A watch begins with the next revision, not with one that is past: etcd brings watches that begin
 // in the past up to date only every 100 ms. It says from which revision on it watches, so that
 // whoever has seen an older one can look again.
+//
+// Even so a watch is late if something is written in the moment in which it begins: etcd reads its
+// revision and then waits until a write that ends just then is over. On a lock that many want that
+// happens all the time. So a watch that nobody needs any more is kept for a while: who waits for the
+// same key again (which is the rule where the same clients take turns) has it from the start.
+//
+//   watch() ──► asked ──created──► watching ──end() of the last who needs it──► idle
+//                                      ▲                                         │ │
+//                                      └────────────────watch()──────────────────┘ └─► cancelled:
+//   told too often while idle, another key of the same lock to be watched, or too many of them
 #pragma once
 
+#include <compare>
+#include <list>
 #include <map>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -27,39 +40,76 @@ class WatchListener {
   ~WatchListener() = default;
 };
 
+// What a server is asked to watch.
+struct Scope {
+  std::string key;
+  std::string end;  // empty: this key alone
+  Tell tell = Tell::ends;
+
+  friend auto operator<=>(const Scope&, const Scope&) = default;
+};
+
+// Whether a watch that is not needed any more may be needed again.
+struct Keep {
+  // Keys that are waited for one after the other; empty: it is not kept.
+  std::string lock = {};
+  // So many events that nobody needs it outlives, and it does not make room for others.
+  int patience = 0;
+};
+
 class Watcher final : private GrpcStreamListener {
  public:
   Watcher(Runtime& runtime, Cluster& cluster, Duration request_timeout);
   ~Watcher();
 
   using Id = std::int64_t;
-  // Watches a key, or all up to `end`. `which` is what the listener knows it by.
-  Id watch(const std::string& key, const std::string& end, Tell tell, WatchListener& listener,
+  // Tells of what happens to `key` (empty: to any key of the scope), and perhaps of what happened to
+  // it before. `which` is what the listener knows it by. If it is being watched already, the listener
+  // is not called for that: see since().
+  Id watch(const std::string& key, const Scope& scope, const Keep& keep, WatchListener& listener,
            std::size_t which);
+  // Everything after this revision is told; nothing if that is not known yet.
+  std::optional<Revision> since(Id id) const;
   void end(Id id);
   void stop() { background_.stop(); }
 
  private:
+  // A watch as the server knows it.
+  struct Post {
+    Scope scope;
+    Keep keep;
+    bool asked = false;                                // the server knows of it
+    std::optional<Revision> since;                     // it has answered
+    std::unordered_map<std::string, Revision> latest;  // of what was told, by key
+    std::unordered_multimap<std::string, Id> wanted;   // which watches need it, by their keys
+    int useless = 0;                                   // events since anybody has needed it
+  };
   struct Watch {
+    Id post;
     std::string key;
-    std::string end;
-    Tell tell;
     WatchListener* listener;
     std::size_t which;
-    bool asked = false;  // the server knows of it
   };
 
-  void ask(Id id, Watch& watch);
+  Id post_for(const Scope& scope, const Keep& keep);
+  void make_room(const Keep& keep);
+  void ask(Id id, Post& post);
+  void cancel(Id post);
   Task<void> open();
   void go_blind();
   void on_stream_message(std::string_view message) override;
   void on_stream_end(int status, const std::string& why) override;
   void take(const WatchAnswer& answer);
+  void tell(Post& post, const WatchEvent& event);
 
+  static constexpr std::size_t kMostIdle = 64;
   Runtime& runtime_;
   Cluster& cluster_;
   const Duration request_timeout_;
-  std::map<Id, Watch> watches_;
+  std::map<Id, Post> posts_;
+  std::map<Scope, Id> kept_;  // those that may be shared and used again
+  std::list<Id> idle_;        // of these, which nobody needs now, the longest first
+  std::unordered_map<Id, Watch> watches_;
   Id last_id_ = 0;
   GrpcCallId stream_ = 0;  // 0: there is none
   bool opening_ = false;
@@ -74,7 +124,7 @@ class Vigil final : private WatchListener {
   Vigil(const Vigil&) = delete;
   Vigil& operator=(const Vigil&) = delete;
 
-  void watch(const std::string& key, const std::string& end, Tell tell);
+  void watch(const std::string& key, const Scope& scope, const Keep& keep = {});
   // Ends all watches, and forgets what they told.
   void clear();
 
@@ -84,7 +134,9 @@ class Vigil final : private WatchListener {
     std::size_t which = 0;
     WatchEvent event;
   };
-  std::vector<Told> events;  // for whoever is told to take
+  // For whoever is told to take. What a watch was kept from may come late: there may be events of an
+  // earlier time than was asked for.
+  std::vector<Told> events;
   // True if all are being watched, each from the revision after this one or before.
   bool watching_since(Revision revision) const;
   bool all_watching() const { return watching_ == ids_.size(); }
