@@ -99,12 +99,17 @@ TEST(EtcdQueueTest, TheThirdMustLookAgainUntilItHearsThatTheSecondHolds) {
   InTheWay& key = third.in_the_way[0];
   EXPECT_EQ(key.created, second);
   EXPECT_FALSE(key.last);
-  const WatchEvent gone{.removed = true, .pair = {}};
+  WatchEvent gone{.removed = true, .pair = {}};
+  gone.pair.modified = second - 1;
+  EXPECT_EQ(news_of(key, shelf.keys, shelf.claim(3), gone), News::nothing)
+      << "whoever had the key before";
+  gone.pair.modified = second + 3;
   EXPECT_EQ(news_of(key, shelf.keys, shelf.claim(3), gone), News::look_again)
       << "its session may have ended while it waited";
 
   WatchEvent marked;
   marked.pair.key = key.key;
+  marked.pair.modified = second + 2;
   marked.pair.value = Note{.granted = true, .ttl = {}, .since = {}, .label = {}}.encode();
   EXPECT_EQ(news_of(key, shelf.keys, shelf.claim(3), marked), News::nothing);
   EXPECT_EQ(news_of(key, shelf.keys, shelf.claim(3), gone), News::our_turn);
@@ -122,7 +127,9 @@ TEST(EtcdQueueTest, WhatAKeyWasWhenItEndedSaysWhetherItHeld) {
     before.key = key.key;
     before.created = created;
     before.value = Note{.granted = granted, .ttl = {}, .since = {}, .label = {}}.encode();
-    return news_of(key, shelf.keys, claim, {.removed = true, .pair = {}, .before = before});
+    WatchEvent gone{.removed = true, .pair = {}, .before = before};
+    gone.pair.modified = second + 3;
+    return news_of(key, shelf.keys, claim, gone);
   };
   EXPECT_EQ(news(true, second, shelf.claim(3)), News::our_turn);
   EXPECT_EQ(news(false, second, shelf.claim(3)), News::look_again) << "it was waiting itself";
