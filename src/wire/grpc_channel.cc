@@ -14,6 +14,7 @@ GrpcChannel::GrpcChannel(Runtime& runtime, std::string server_kind,
       reopening_(runtime, [this] { return try_to_open(); }, [this] { clear(); }) {}
 
 GrpcChannel::~GrpcChannel() {
+  runtime_.disarm(*this);
   reopening_.abandon();
   for (const auto& [id, caller] : pending_) caller->settled = true;  // It must not look for us.
 }
@@ -147,11 +148,18 @@ void GrpcChannel::on_bytes(std::string_view bytes) {
   const bool sound = codec_->receive(bytes, problem);
   receiving_ = false;
   pump();  // acknowledgements
+  // A ping is answered with the next call, but not later than that.
+  constexpr Duration kPingPatience = std::chrono::milliseconds(100);
+  if (codec_->owes_answer() && !armed()) runtime_.arm(*this, runtime_.now() + kPingPatience);
   if (leaving_) {
     on_closed("the server is leaving");
   } else if (!sound) {
     on_closed("it does not speak gRPC (" + problem + ")");
   }
+}
+
+void GrpcChannel::on_time() {
+  if (stream_ && codec_ && codec_->owes_answer()) stream_->send(codec_->ping_answers());
 }
 
 void GrpcChannel::on_message(GrpcCallId call, std::string_view message) {

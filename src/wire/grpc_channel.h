@@ -35,7 +35,7 @@ class GrpcStreamListener {
   ~GrpcStreamListener() = default;
 };
 
-class GrpcChannel final : private StreamListener, private GrpcCodecListener {
+class GrpcChannel final : private StreamListener, private GrpcCodecListener, private Timer {
  public:
   using Where = std::function<Endpoint()>;
 
@@ -90,6 +90,7 @@ class GrpcChannel final : private StreamListener, private GrpcCodecListener {
   void on_end(GrpcCallId call, const GrpcEnd& end) override;
   void on_settings() override { greeted_.set(); }
   void on_goaway() override { leaving_ = true; }
+  void on_time() override;
 
   Runtime& runtime_;
   const std::string kind_;

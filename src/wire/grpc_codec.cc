@@ -74,7 +74,12 @@ Result<std::unique_ptr<GrpcCodec>> GrpcCodec::make(GrpcCodecListener& listener,
   nghttp2_session_callbacks* callbacks = nullptr;
   if (library.nghttp2_session_callbacks_new(&callbacks) != 0) throw std::bad_alloc();
   codec->set_callbacks(callbacks);
-  const int made = library.nghttp2_session_client_new(&codec->session_, callbacks, codec.get());
+  nghttp2_option* option = nullptr;
+  if (library.nghttp2_option_new(&option) != 0) throw std::bad_alloc();
+  library.nghttp2_option_set_no_auto_ping_ack(option, 1);
+  const int made =
+      library.nghttp2_session_client_new2(&codec->session_, callbacks, codec.get(), option);
+  library.nghttp2_option_del(option);
   library.nghttp2_session_callbacks_del(callbacks);
   if (made != 0) throw std::bad_alloc();
   const std::array<nghttp2_settings_entry, 2> settings{
@@ -107,7 +112,11 @@ void GrpcCodec::set_callbacks(nghttp2_session_callbacks* callbacks) {
       });
   library_.nghttp2_session_callbacks_set_on_frame_recv_callback(
       callbacks, [](nghttp2_session*, const nghttp2_frame* frame, void* self) {
-        GrpcCodecListener& listener = static_cast<GrpcCodec*>(self)->listener_;
+        GrpcCodec& codec = *static_cast<GrpcCodec*>(self);
+        GrpcCodecListener& listener = codec.listener_;
+        if (frame->hd.type == NGHTTP2_PING && (frame->hd.flags & NGHTTP2_FLAG_ACK) == 0) {
+          std::copy_n(frame->ping.opaque_data, sizeof(Ping), codec.pings_.emplace_back().begin());
+        }
         if (frame->hd.type == NGHTTP2_GOAWAY) listener.on_goaway();
         if (frame->hd.type == NGHTTP2_SETTINGS && (frame->hd.flags & NGHTTP2_FLAG_ACK) == 0) {
           listener.on_settings();
@@ -177,15 +186,32 @@ std::ptrdiff_t GrpcCodec::read(GrpcCallId call, std::uint8_t* buffer, std::size_
   return static_cast<std::ptrdiff_t>(part);
 }
 
-std::string GrpcCodec::to_send() {
-  std::string bytes;
+void GrpcCodec::drain(std::string& bytes) {
   for (;;) {
     const std::uint8_t* part = nullptr;
     const ssize_t size = library_.nghttp2_session_mem_send(session_, &part);
     if (size < 0) problem_ = library_.nghttp2_strerror(static_cast<int>(size));
-    if (size <= 0) return bytes;
+    if (size <= 0) return;
     bytes.append(reinterpret_cast<const char*>(part), static_cast<std::size_t>(size));
   }
+}
+
+std::string GrpcCodec::to_send() {
+  std::string bytes;
+  drain(bytes);
+  // Who pings more often wants to hear something.
+  constexpr std::size_t kMostPings = 4;
+  if (!bytes.empty() || pings_.size() > kMostPings) bytes += ping_answers();
+  return bytes;
+}
+
+std::string GrpcCodec::ping_answers() {
+  std::string bytes;
+  for (const Ping& ping : std::exchange(pings_, {})) {
+    library_.nghttp2_submit_ping(session_, NGHTTP2_FLAG_ACK, ping.data());
+  }
+  drain(bytes);
+  return bytes;
 }
 
 // ---- Hearing -----------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 // compression.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -60,8 +61,13 @@ class GrpcCodec {
 
   // Bytes from the server. False, with the reason, if the connection is of no more use.
   bool receive(std::string_view bytes, std::string& problem);
-  // What should go to the server now.
+  // What should go to the server now. Answers to pings go with something else, after it: gRPC in Go
+  // pings with all that it answers, one ping at a time, to find out how fast the network is. Sent by
+  // themselves they would be as many as the calls.
   std::string to_send();
+  // There is a ping to be answered, though there may be nothing to send it with for long.
+  bool owes_answer() const { return !pings_.empty(); }
+  std::string ping_answers();
 
  private:
   struct Call {
@@ -83,6 +89,7 @@ class GrpcCodec {
   std::ptrdiff_t read(GrpcCallId call, std::uint8_t* buffer, std::size_t size,
                       std::uint32_t* flags);
   void set_callbacks(nghttp2_session_callbacks* callbacks);
+  void drain(std::string& bytes);
 
   const Nghttp2& library_;
   GrpcCodecListener& listener_;
@@ -90,6 +97,8 @@ class GrpcCodec {
   const bool encrypted_;
   nghttp2_session* session_ = nullptr;
   std::unordered_map<GrpcCallId, Call> calls_;
+  using Ping = std::array<std::uint8_t, 8>;
+  std::vector<Ping> pings_;  // not answered yet
   std::string problem_;
 };
 

@@ -7,8 +7,9 @@ namespace holdfast::internal::etcd {
 
 namespace {
 
-constexpr std::array<const char*, 7> kPaths{
-    "/etcdserverpb.KV/Range", "/etcdserverpb.KV/Txn", "/etcdserverpb.Lease/LeaseGrant",
+constexpr std::array<const char*, 8> kPaths{
+    "/etcdserverpb.KV/Range", "/etcdserverpb.KV/Txn", "/etcdserverpb.KV/DeleteRange",
+    "/etcdserverpb.Lease/LeaseGrant",
     "/etcdserverpb.Lease/LeaseRevoke",
     // A stream, of which we use one message each way.
     "/etcdserverpb.Lease/LeaseKeepAlive", "/etcdserverpb.Lease/LeaseTimeToLive",

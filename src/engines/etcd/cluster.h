@@ -17,6 +17,7 @@ namespace holdfast::internal::etcd {
 enum class Method {
   range,
   txn,
+  remove,
   lease_grant,
   lease_revoke,
   lease_keep_alive,

@@ -108,20 +108,55 @@ Task<Result<bool>> Common::remove(Claim claim, std::string key, Revision token, 
   }
 }
 
-Task<Result<bool>> Common::remove_or_hear(Claim claim, std::string key, Revision token,
-                                          Deadline deadline) {
-  if (!watched.contains(key)) {
-    co_return co_await remove(std::move(claim), std::move(key), token, deadline);
+// A key in a place of ours is this claim's and nobody else's until its removal has been answered, and
+// only then another claim of ours gets the place. So it is simply removed: a comparison could find
+// nothing else there, and costs etcd 3.4 a copy of all that was written lately. But if it is not sure
+// that a request has had its only effect (one that was not answered, and may yet be executed), the key
+// is removed by its revision, and nobody gets the place.
+Task<Result<bool>> Common::give_back(Claim claim, Deadline deadline) {
+  const Holding* const holding = holdings.find(claim.id);
+  if (!holding) co_return false;
+  const std::string key = holding->key;
+  const Revision token = holding->token;
+  const bool sure = !holding->unsure && !holding->ending && places.find(claim.id) &&
+                    !waiting.contains(claim.id);
+  holdings.begin_to_end(claim.id);
+  Result<bool> ended = false;
+  bool once = sure;
+  if (sure) {
+    const Result<Answer> answer =
+        co_await cluster.call(Method::remove, encode_remove(key), deadline);
+    if (!answer) co_return answer.failure();
+    const std::optional<std::vector<KeyValue>> removed = decode_remove(answer->message);
+    if (!removed) co_return makes_no_sense();
+    once = !answer->repeated;
+    ended = answer->repeated || (!removed->empty() && removed->front().created == token);
+  } else {
+    ended = co_await remove(claim, key, token, deadline);
+    if (!ended) co_return ended;
   }
+  if (!waiting.contains(claim.id)) {  // Else the place is its turn's to leave.
+    if (once) {
+      places.free(claim.id);
+    } else {
+      places.burn(claim.id);
+    }
+  }
+  co_return ended;
+}
+
+Task<Result<bool>> Common::give_back_or_hear(Claim claim, std::string key, Revision token,
+                                             Deadline deadline) {
+  if (!watched.contains(key)) co_return co_await give_back(std::move(claim), deadline);
   const auto release = std::make_shared<Release>(runtime, token);
   releases[key] = release;
   // In the background: also when the end is heard first, the answer is waited for.
-  const auto ask = [](Common& common, Claim what, std::string at, Revision of, Deadline by,
+  const auto ask = [](Common& common, Claim what, Deadline by,
                       std::shared_ptr<Release> asked) -> Task<void> {
-    asked->answer = co_await common.remove(std::move(what), std::move(at), of, by);
+    asked->answer = co_await common.give_back(std::move(what), by);
     asked->done.set();
   };
-  background.spawn(ask(*this, std::move(claim), key, token, deadline, release));
+  background.spawn(ask(*this, std::move(claim), deadline, release));
   co_await release->done.wait();
   if (const auto found = releases.find(key); found != releases.end() && found->second == release) {
     releases.erase(found);

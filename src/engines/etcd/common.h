@@ -6,7 +6,6 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "base/own_queue.h"
 #include "engines/etcd/holdings.h"
@@ -77,7 +76,7 @@ struct Common {
   Entrance entrance;
   std::unordered_map<ClaimId, Turn*> waiting;
   OwnQueue<InTheWay> own_queue;  // of the exclusive ones among them; locks by Keys::base
-  std::unordered_multiset<std::string> watched;  // keys that claims of ours wait for
+  std::unordered_multimap<std::string, Turn*> watched;  // keys that claims of ours wait for
   std::unordered_map<std::string, std::shared_ptr<Release>> releases;  // by key
   TaskGroup background;  // Last: its tasks end before what they use.
 
@@ -86,10 +85,12 @@ struct Common {
   Failure cancelled() const { return Failure(Code::cancelled, "cancelled by the caller"); }
   // Ends the hold, or the wait, of a claim. `token` is 0 if it is not known, and `key` empty.
   Task<Result<bool>> remove(Claim claim, std::string key, Revision token, Deadline deadline);
-  // The same for a hold, which also ends when a claim of ours that waits hears that its key is gone:
-  // or that one could hold, and let go, before anybody knows that this one has let go.
-  Task<Result<bool>> remove_or_hear(Claim claim, std::string key, Revision token,
-                                    Deadline deadline);
+  // Ends a hold, and leaves its place. See there for what it asks etcd.
+  Task<Result<bool>> give_back(Claim claim, Deadline deadline);
+  // The same for a key that claims of ours may wait for: it also ends when one of them hears that it
+  // is gone. Or that one could hold, and let go, before anybody knows that this one has let go.
+  Task<Result<bool>> give_back_or_hear(Claim claim, std::string key, Revision token,
+                                       Deadline deadline);
   void heard_removal(const std::string& key, Revision token);
   // Tells who watches our key that we hold: see InTheWay::last.
   // `place` is given up then, not before: a watch that begins while something is being written may

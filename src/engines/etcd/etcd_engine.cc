@@ -75,32 +75,25 @@ Task<Result<bool>> EtcdEngine::release(const Claim& claim, Deadline deadline) {
   Revision token = 0;
   SessionPtr session;
   std::string key;
-  bool unsure = true;
   if (const Holding* holding = common_.holdings.find(claim.id)) {
     token = holding->token;
     session = holding->session;
     key = holding->key;
-    unsure = holding->unsure;
-    if (unsure) common_.sessions.retire(*session, key);
+    if (holding->unsure) common_.sessions.retire(*session, key);
   } else if (const std::optional<etcd::Place> place = common_.places.find(claim.id)) {
     key = Keys(common_.settings.prefix, claim.name).at(claim, *place);
   }
   // From here on nobody renews it, and if we do not succeed it ends with its ttl.
   Result<bool> ended = false;
   if (token != 0) {
-    ended = co_await common_.remove_or_hear(claim, key, token, limit);
+    ended = co_await common_.give_back_or_hear(claim, key, token, limit);
   } else {
     ended = co_await common_.remove(claim, key, token, limit);
+    // (If it waits, the place is its turn's to leave.)
+    if (ended && !common_.waiting.contains(claim.id)) common_.places.burn(claim.id);
   }
   if (!ended) co_return ended;
   common_.holdings.forget(claim.id);
-  if (!common_.waiting.contains(claim.id)) {  // Else the place is its turn's to leave.
-    if (unsure) {
-      common_.places.burn(claim.id);
-    } else {
-      common_.places.free(claim.id);
-    }
-  }
   if (session && !session->shared && !session->lost) {
     common_.background.spawn(common_.sessions.revoke(session->lease));
   }

@@ -15,6 +15,7 @@ struct Holding {
   Revision token = 0;
   // A request for it was not answered, and may be executed when the hold is over.
   bool unsure = false;
+  bool ending = false;  // a request to end it was sent, and perhaps not answered
 };
 
 class Holdings {
@@ -39,6 +40,11 @@ class Holdings {
     if (const auto key = held.find(found->second.key); key != held.end()) {
       key->second.ends_at = ends_at;
     }
+  }
+
+  void begin_to_end(const ClaimId& id) {
+    const auto found = all_.find(id);
+    if (found != all_.end()) found->second.ending = true;
   }
 
   void forget(const ClaimId& id) {

@@ -84,6 +84,10 @@ std::string encode(const Range& range) {
   return out.number(8, range.keys_only ? 1 : 0).number(13, range.created_until).take();
 }
 
+std::string encode_remove(std::string_view key) {
+  return ProtoWriter().bytes(1, key).number(3, 1).take();
+}
+
 std::string encode_lease_grant(std::int64_t ttl_s) { return ProtoWriter().number(1, ttl_s).take(); }
 
 std::string encode_lease(LeaseId id) { return ProtoWriter().number(1, id).take(); }
@@ -96,7 +100,8 @@ std::string encode_watch(std::string_view key, std::string_view end, std::int64_
   ProtoWriter request;
   request.bytes(1, key).bytes(2, end);
   // A list of filters, of which 0 is "no puts"; and "with the pair before".
-  if (tell == Tell::ends) request.message(5, std::string_view("\0", 1)).number(6, 1);
+  if (tell != Tell::everything) request.message(5, std::string_view("\0", 1));
+  if (tell == Tell::ends_and_before) request.number(6, 1);
   return ProtoWriter().message(1, request.number(7, id).take()).take();
 }
 
@@ -182,6 +187,16 @@ std::optional<TxnAnswer> decode_txn(std::string_view bytes) {
   }
   if (!in.sound()) return std::nullopt;
   return answer;
+}
+
+std::optional<std::vector<KeyValue>> decode_remove(std::string_view bytes) {
+  std::vector<KeyValue> removed;
+  ProtoReader in(bytes);
+  while (in.next()) {
+    if (in.field() == 3 && !read_pair(in.bytes(), removed.emplace_back())) return std::nullopt;
+  }
+  if (!in.sound()) return std::nullopt;
+  return removed;
 }
 
 std::optional<LeaseAnswer> decode_lease(std::string_view bytes) {

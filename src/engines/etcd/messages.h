@@ -40,11 +40,17 @@ struct Range {
 };
 
 std::string encode(const Range& range);
+// Removes a key, and shows what it was.
+std::string encode_remove(std::string_view key);
 std::string encode_lease_grant(std::int64_t ttl_s);
 std::string encode_lease(LeaseId id);  // revoke, keep alive, time to live
 std::string encode_authenticate(std::string_view user, std::string_view password);
 // From the next revision on. The server answers with `id`.
-enum class Tell { everything, ends };  // ends: removals only, with what the key was before
+enum class Tell {
+  everything,
+  ends,             // removals only
+  ends_and_before,  // with what the key was; that costs etcd another look
+};
 std::string encode_watch(std::string_view key, std::string_view end, std::int64_t id, Tell tell);
 std::string encode_watch_cancel(std::int64_t id);
 
@@ -116,6 +122,8 @@ struct WatchAnswer {
 
 std::optional<RangeAnswer> decode_range(std::string_view bytes, Header* header = nullptr);
 std::optional<TxnAnswer> decode_txn(std::string_view bytes);
+// What was removed.
+std::optional<std::vector<KeyValue>> decode_remove(std::string_view bytes);
 // Grant, keep alive and time to live have the same fields.
 std::optional<LeaseAnswer> decode_lease(std::string_view bytes);
 std::optional<WatchAnswer> decode_watch(std::string_view bytes);

@@ -325,69 +325,6 @@ Task<Result<Grant>> Turn::queue_up() {
   }
 }
 
-void Turn::watch(const Standing& standing) {
-  const bool same = std::equal(watched_.begin(), watched_.end(), standing.in_the_way.begin(),
-                               standing.in_the_way.end(), [](const InTheWay& a, const InTheWay& b) {
-                                 return a.key == b.key && a.created == b.created;
-                               });
-  if (same) {
-    for (std::size_t i = 0; i < watched_.size(); ++i) {
-      watched_[i].last = watched_[i].last || standing.in_the_way[i].last;
-    }
-    return;
-  }
-  stop_watching();
-  watched_ = standing.in_the_way;
-  // Our own as well: who takes our key away must not find us a holder later. One watch does for all
-  // places of this client; it hears of our own releases too, and is worth that for a while.
-  constexpr int kOwnReleases = 2;
-  const std::string places = Places::common_part(key_);
-  const Scope ours = claim_.outlives_process ? Scope{.key = key_}
-                                             : Scope{.key = places, .end = end_of_prefix(places)};
-  const Keep keep_ours{.lock = claim_.outlives_process ? std::string() : keys_.base,
-                       .patience = kOwnReleases};
-  vigil_.watch(key_, ours, keep_ours);
-  for (const InTheWay& key : watched_) {
-    if (claim_.mode == Mode::permit) {
-      // It must hear of marks as well: they say how many hold.
-      vigil_.watch(key.key, Scope{.key = key.key, .end = {}, .tell = Tell::everything});
-    } else if (!claim_.outlives_process && key.key.starts_with(places)) {
-      vigil_.watch(key.key, ours, keep_ours);
-    } else {
-      vigil_.watch(key.key, Scope{.key = key.key}, Keep{.lock = keys_.base});
-    }
-    common_.watched.insert(key.key);
-  }
-}
-
-void Turn::stop_watching() {
-  vigil_.clear();
-  for (const InTheWay& key : std::exchange(watched_, {})) {
-    common_.watched.erase(common_.watched.find(key.key));
-  }
-}
-
-bool Turn::hear(bool& again) {
-  bool ours = false;
-  for (const Vigil::Told& told : std::exchange(vigil_.events, {})) {
-    // (What happened in the same place before is none of our business.)
-    if (told.which == 0) {
-      const bool gone = told.event.removed && told.event.pair.modified > created_;
-      again = again || gone;
-      if (gone) return false;
-      continue;
-    }
-    InTheWay& key = watched_.at(told.which - 1);
-    if (told.event.removed && told.event.before) {
-      common_.heard_removal(key.key, told.event.before->created);
-    }
-    const News news = news_of(key, keys_, claim_, told.event);
-    ours = ours || news == News::our_turn;
-    again = again || news == News::look_again;
-  }
-  return ours;
-}
-
 Task<Result<Turn::Outcome>> Turn::wait_for_turn(Standing standing) {
   bool again = standing.state == State::unclear;
   Duration pause = std::chrono::milliseconds(10);
@@ -474,6 +411,8 @@ Task<Result<Grant>> Turn::grant(bool waited) {
   const BootTime ends_at = session->confirmed + claim_.ttl;
   common_.holdings.remember(claim_, Holding{session, key_, created_, unsure}, ends_at);
   if (claim_.outlives_process) common_.sessions.forget(session);
+  const auto [next, past] = common_.watched.equal_range(key_);
+  for (auto one = next; one != past; ++one) one->second->hear_of_holder(key_, created_);
   if (waited && claim_.mode != Mode::shared) {
     if (place_) place_->leave_behind();
     common_.background.spawn(common_.mark(key_, created_, note(true), std::move(place_)));

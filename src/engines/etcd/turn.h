@@ -24,6 +24,8 @@ class Turn {
   void end();
   // Its session may be lost.
   void look_up() { vigil_.told.set(); }
+  // A claim of this client holds with that key now.
+  void hear_of_holder(const std::string& key, Revision created);
 
  private:
   enum class Outcome { holds, absent };

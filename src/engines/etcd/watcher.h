@@ -44,7 +44,7 @@ class WatchListener {
 struct Scope {
   std::string key;
   std::string end;  // empty: this key alone
-  Tell tell = Tell::ends;
+  Tell tell = Tell::ends_and_before;
 
   friend auto operator<=>(const Scope&, const Scope&) = default;
 };
