@@ -58,6 +58,8 @@ std::optional<BoutOutcome> play(std::span<Worker> workers, const Bout& bout,
   double commands = 0;
   if (count) {
     commands = count([&] { counted = let_pass(bout.span / 2); });
+    // Not before: hand-offs go on while a server says what it has counted.
+    counted.to = monotonic_ns();
   }
   std::vector<Pass> passes = stop(workers);
   BoutOutcome outcome{.hand_offs = hand_offs(passes, watched.from, watched.to)};
