@@ -80,6 +80,7 @@ class OwnQueue<Before>::Place {
     const auto end = std::next(line.begin(), std::min<std::ptrdiff_t>(kFront, std::ssize(line)));
     return std::any_of(line.begin(), end, [&](const auto& one) { return one.second == this; });
   }
+  bool first() const { return queue_.lines_.at(lock_).begin()->second == this; }
   const std::string& name() const { return name_; }
   std::uint64_t order() const { return order_; }
   // It stays in the line for a while, but nobody is there any more to be told.

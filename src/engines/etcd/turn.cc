@@ -328,6 +328,7 @@ Task<Result<Grant>> Turn::queue_up() {
 Task<Result<Turn::Outcome>> Turn::wait_for_turn(Standing standing) {
   bool again = standing.state == State::unclear;
   Duration pause = std::chrono::milliseconds(10);
+  Duration doubt = std::chrono::milliseconds(4);
   stop_watching();
   if (claim_.mode == Mode::exclusive) {
     const auto order = static_cast<std::uint64_t>(created_);
@@ -356,8 +357,10 @@ Task<Result<Turn::Outcome>> Turn::wait_for_turn(Standing standing) {
     }
     if (!again) watch(standing);
     const BootTime now = common_.runtime.now();
-    const Deadline until =
+    Deadline until =
         again ? wait_.deadline.sooner(now + common_.runtime.jitter(pause)) : wait_.deadline;
+    const bool doubtful = !again && vigil_.may_be_late(now);
+    if (doubtful) until = until.sooner(now + std::exchange(doubt, doubt * 2));
     if (again) pause = std::min<Duration>(pause * 2, std::chrono::milliseconds(500));
     const Woken woken = co_await vigil_.told.wait(until, wait_.stop);
     vigil_.told.reset();
@@ -373,10 +376,14 @@ Task<Result<Turn::Outcome>> Turn::wait_for_turn(Standing standing) {
       continue;
     }
     if (hear(again)) co_return Outcome::holds;
-    // Between our look and the beginning of the watches something may have happened.
-    if (!again && vigil_.all_watching() && !vigil_.watching_since(standing.seen_at)) {
+    // Between our look and the beginning of the watches something may have happened, or after that
+    // if they are late. (Who is not the first of our own has time.)
+    const bool late = doubtful && woken == Woken::timed_out && (!place_ || place_->first());
+    if (!again && vigil_.all_watching() &&
+        (late || !vigil_.watching_since(standing.seen_at))) {
       const Result<bool> calm = co_await nothing_happened(standing);
       again = !calm || !*calm;
+      if (!again) vigil_.nothing_happened(standing.seen_at);
       if (hear(again)) co_return Outcome::holds;
       if (!vigil_.watching_since(standing.seen_at)) again = true;
     }

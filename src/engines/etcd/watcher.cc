@@ -61,13 +61,15 @@ void Watcher::make_room(const Keep& keep) {
   }
 }
 
-std::optional<Revision> Watcher::since(Id id) const {
+std::optional<Watcher::Since> Watcher::since(Id id) const {
   const Watch& watch = watches_.at(id);
   const Post& post = posts_.at(watch.post);
   if (!post.since) return std::nullopt;
   // What came before anybody wanted to hear it was told to nobody.
   const auto latest = post.latest.find(watch.key);
-  return latest == post.latest.end() ? *post.since : std::max(*post.since, latest->second);
+  Since since = *post.since;
+  if (latest != post.latest.end()) since.revision = std::max(since.revision, latest->second);
+  return since;
 }
 
 void Watcher::ask(Id id, Post& post) {
@@ -181,10 +183,10 @@ void Watcher::take(const WatchAnswer& answer) {
     return;
   }
   if (answer.created) {
-    post.since = answer.header.revision;
+    post.since = Since{answer.header.revision, runtime_.now()};
     for (const auto& [key, id] : post.wanted) {
       const Watch& watch = watches_.at(id);
-      watch.listener->on_watching(watch.which, *post.since);
+      watch.listener->on_watching(watch.which, post.since->revision, post.since->begun);
     }
   }
   for (const WatchEvent& event : answer.events) tell(post, event);
@@ -217,14 +219,16 @@ void Watcher::on_stream_end(int, const std::string& why) {
 void Vigil::watch(const std::string& key, const Scope& scope, const Keep& keep) {
   const std::size_t which = ids_.size();
   ids_.push_back(watcher_.watch(key, scope, keep, *this, which));
-  const std::optional<Revision> since = watcher_.since(ids_.back());
-  if (since) on_watching(which, *since);
+  const std::optional<Watcher::Since> since = watcher_.since(ids_.back());
+  if (since) on_watching(which, since->revision, since->begun);
 }
 
 void Vigil::clear() {
   for (const Watcher::Id id : std::exchange(ids_, {})) watcher_.end(id);
   watching_ = 0;
   latest_start_ = 0;
+  begun_ = {};
+  proven_ = false;
   blind = false;
   events.clear();
   told.reset();
@@ -234,9 +238,15 @@ bool Vigil::watching_since(Revision revision) const {
   return all_watching() && latest_start_ <= revision;
 }
 
-void Vigil::on_watching(std::size_t, Revision revision) {
+bool Vigil::may_be_late(BootTime now) const {
+  constexpr Duration kCatchUp = std::chrono::milliseconds(120);
+  return all_watching() && !proven_ && now < begun_ + kCatchUp;
+}
+
+void Vigil::on_watching(std::size_t, Revision revision, BootTime begun) {
   ++watching_;
   latest_start_ = std::max(latest_start_, revision);
+  begun_ = std::max(begun_, begun);
   if (all_watching()) told.set();
 }
 

@@ -31,7 +31,8 @@ namespace holdfast::internal::etcd {
 class WatchListener {
  public:
   // From here on everything after `revision` is told.
-  virtual void on_watching(std::size_t which, Revision revision) = 0;
+  // It may be late until etcd has caught up with it, some time after `begun`.
+  virtual void on_watching(std::size_t which, Revision revision, BootTime begun) = 0;
   virtual void on_event(std::size_t which, const WatchEvent& event) = 0;
   // Nothing more will be told of any watch of this listener's.
   virtual void on_blind() = 0;
@@ -68,8 +69,12 @@ class Watcher final : private GrpcStreamListener {
   // is not called for that: see since().
   Id watch(const std::string& key, const Scope& scope, const Keep& keep, WatchListener& listener,
            std::size_t which);
-  // Everything after this revision is told; nothing if that is not known yet.
-  std::optional<Revision> since(Id id) const;
+  struct Since {
+    Revision revision;  // everything after it is told
+    BootTime begun;
+  };
+  // Nothing if that is not known yet.
+  std::optional<Since> since(Id id) const;
   void end(Id id);
   void stop() { background_.stop(); }
 
@@ -79,7 +84,7 @@ class Watcher final : private GrpcStreamListener {
     Scope scope;
     Keep keep;
     bool asked = false;                                // the server knows of it
-    std::optional<Revision> since;                     // it has answered
+    std::optional<Since> since;                        // it has answered
     std::unordered_map<std::string, Revision> latest;  // of what was told, by key
     std::unordered_multimap<std::string, Id> wanted;   // which watches need it, by their keys
     int useless = 0;                                   // events since anybody has needed it
@@ -140,9 +145,14 @@ class Vigil final : private WatchListener {
   // True if all are being watched, each from the revision after this one or before.
   bool watching_since(Revision revision) const;
   bool all_watching() const { return watching_ == ids_.size(); }
+  // Whether events may be late: something was written when a watch began, and etcd's next round of
+  // catching up is not over. `seen_at`: nothing had happened up to this revision, of which we know
+  // since after the watches began; so if that is when they began, nothing was written then.
+  bool may_be_late(BootTime now) const;
+  void nothing_happened(Revision seen_at) { proven_ = proven_ || seen_at == latest_start_; }
 
  private:
-  void on_watching(std::size_t which, Revision revision) override;
+  void on_watching(std::size_t which, Revision revision, BootTime begun) override;
   void on_event(std::size_t which, const WatchEvent& event) override;
   void on_blind() override;
 
@@ -150,6 +160,8 @@ class Vigil final : private WatchListener {
   std::vector<Watcher::Id> ids_;
   std::size_t watching_ = 0;
   Revision latest_start_ = 0;
+  BootTime begun_{};  // the youngest of them
+  bool proven_ = false;
 };
 
 }  // namespace holdfast::internal::etcd
