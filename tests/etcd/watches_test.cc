@@ -78,8 +78,7 @@ TEST(EtcdPlaces, AReleaseThatIsExecutedLateDoesNotEndTheNextHold) {
   Client other = open(server.url());
   std::optional<Client> client;
   while (slow.connections() == 0) {  // It begins with either of the two.
-    client.emplace(
-        open(server.url_of({slow.port(), server.port()}) + "?command_timeout_ms=1200"));
+    client.emplace(open(server.url_of({slow.port(), server.port()}) + "?command_timeout_ms=1200"));
     EXPECT_EQ(told(client->mutex("warm", kLong).try_acquire()), "granted");
   }
   Lease first = client->mutex("x", kLong).try_acquire().value();

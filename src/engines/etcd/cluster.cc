@@ -9,8 +9,7 @@ namespace {
 
 constexpr std::array<const char*, 8> kPaths{
     "/etcdserverpb.KV/Range", "/etcdserverpb.KV/Txn", "/etcdserverpb.KV/DeleteRange",
-    "/etcdserverpb.Lease/LeaseGrant",
-    "/etcdserverpb.Lease/LeaseRevoke",
+    "/etcdserverpb.Lease/LeaseGrant", "/etcdserverpb.Lease/LeaseRevoke",
     // A stream, of which we use one message each way.
     "/etcdserverpb.Lease/LeaseKeepAlive", "/etcdserverpb.Lease/LeaseTimeToLive",
     "/etcdserverpb.Auth/Authenticate"};

@@ -118,8 +118,8 @@ Task<Result<bool>> Common::give_back(Claim claim, Deadline deadline) {
   if (!holding) co_return false;
   const std::string key = holding->key;
   const Revision token = holding->token;
-  const bool sure = !holding->unsure && !holding->ending && places.find(claim.id) &&
-                    !waiting.contains(claim.id);
+  const bool sure =
+      !holding->unsure && !holding->ending && places.find(claim.id) && !waiting.contains(claim.id);
   holdings.begin_to_end(claim.id);
   Result<bool> ended = false;
   bool once = sure;

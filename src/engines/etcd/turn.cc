@@ -379,8 +379,7 @@ Task<Result<Turn::Outcome>> Turn::wait_for_turn(Standing standing) {
     // Between our look and the beginning of the watches something may have happened, or after that
     // if they are late. (Who is not the first of our own has time.)
     const bool late = doubtful && woken == Woken::timed_out && (!place_ || place_->first());
-    if (!again && vigil_.all_watching() &&
-        (late || !vigil_.watching_since(standing.seen_at))) {
+    if (!again && vigil_.all_watching() && (late || !vigil_.watching_since(standing.seen_at))) {
       const Result<bool> calm = co_await nothing_happened(standing);
       again = !calm || !*calm;
       if (!again) vigil_.nothing_happened(standing.seen_at);
