@@ -69,6 +69,15 @@ TEST_F(OwnQueueTest, TwoAttemptsOfOneClaimCanStandInTheSamePlace) {
   EXPECT_TRUE(again->place.near_front());
 }
 
+TEST_F(OwnQueueTest, TheFirstIsTheOneWithTheLowestNumberNotWhoCameFirst) {
+  auto two = waiter(2);
+  auto one = waiter(1);
+  EXPECT_TRUE(one->place.first());
+  EXPECT_FALSE(two->place.first());
+  one.reset();
+  EXPECT_TRUE(two->place.first());
+}
+
 TEST_F(OwnQueueTest, WhoKnowsWhoIsBeforeItIsNotAskedAgain) {
   auto one = waiter(1);
   auto two = waiter(2);

@@ -52,7 +52,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size < 1) return 0;
   const std::string_view bytes = fuzz::text_of(data + 1, size - 1);
   const Keys keys("", Name("x"));
-  switch (data[0] % 5) {
+  switch (data[0] % 6) {
     case 0:
       if (const auto answer = decode_txn(bytes)) {
         for (const TxnAnswer::Part& part : answer->parts) {
@@ -72,6 +72,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       }
       break;
     case 3: static_cast<void>(decode_lease(bytes)); break;
+    case 4:
+      if (const auto removed = decode_remove(bytes)) {
+        for (const KeyValue& pair : *removed) read_pair(keys, pair);
+      }
+      break;
     default: static_cast<void>(decode_authenticate(bytes)); break;
   }
   return 0;

@@ -114,6 +114,17 @@ TEST(EtcdMessagesTest, AWatchTellsItsEvents) {
   EXPECT_FALSE(answer->cancelled);
 }
 
+TEST(EtcdMessagesTest, ARemovalShowsWhatWasRemoved) {
+  const std::string pair = ProtoWriter().bytes(1, "x/1").number(2, 7).number(3, 9).take();
+  const auto removed =
+      decode_remove(ProtoWriter().message(1, "").number(2, 1).message(3, pair).take());
+  ASSERT_TRUE(removed);
+  ASSERT_EQ(removed->size(), 1U);
+  EXPECT_EQ(removed->front().key, "x/1");
+  EXPECT_EQ(removed->front().created, 7);
+  EXPECT_TRUE(decode_remove(ProtoWriter().message(1, "").take())->empty()) << "nothing was there";
+}
+
 TEST(EtcdMessagesTest, ALeaseThatIsGoneHasNoTime) {
   const std::optional<LeaseAnswer> gone = decode_lease(ProtoWriter().number(2, 4).take());
   ASSERT_TRUE(gone);
@@ -130,6 +141,7 @@ TEST(EtcdMessagesTest, GarbageIsRefused) {
     EXPECT_FALSE(decode_watch(bytes));
     EXPECT_FALSE(decode_lease(bytes));
     EXPECT_FALSE(decode_range(bytes));
+    EXPECT_FALSE(decode_remove(bytes));
     EXPECT_FALSE(decode_authenticate(bytes));
   }
 }
