@@ -94,9 +94,17 @@ std::string mariadb_text(const std::vector<SqlStatement>& statements) {
 // ---- Opening and closing -----------------------------------------------------------------------
 
 MariadbConnection::MariadbConnection(Runtime& runtime, const LibMariadb& library)
-    : runtime_(runtime), library_(library), lost_(runtime), done_(runtime) {}
+    : runtime_(static_cast<RealRuntime&>(runtime)),
+      library_(library),
+      lost_(runtime),
+      done_(runtime) {
+  runtime_.add_lookout(*this);
+}
 
-MariadbConnection::~MariadbConnection() { end("closed"); }
+MariadbConnection::~MariadbConnection() {
+  end("closed");
+  runtime_.remove_lookout(*this);
+}
 
 Task<Result<std::unique_ptr<MariadbConnection>>> MariadbConnection::connect(
     Runtime& runtime, const MariadbSettings& settings, Deadline deadline) {
@@ -192,6 +200,7 @@ void MariadbConnection::end(const std::string& why) {
   MYSQL* const raw = std::exchange(raw_, nullptr);
   const bool busy = step_ != Step::idle;
   step_ = Step::idle;
+  answer_is_due_ = false;
   why_lost_ = why;
   watch_.reset();
   // What is under way must not be waited for: its farewell is only for those who hear.
@@ -232,6 +241,7 @@ Task<SqlOutcome> MariadbConnection::run(std::vector<SqlStatement> statements, De
     const NoBrokenPipe quiet(tls_);
     waiting = library_.mysql_real_query_start(&failed_, raw_, text_.data(), text_.size());
   }
+  answer_is_due_ = !take_long_wait();
   advance(waiting);
   const Woken woken = co_await done_.wait(deadline, std::move(stop));
   if (woken == Woken::signalled && raw_) co_return std::move(outcome_);
@@ -259,6 +269,11 @@ void MariadbConnection::on_ready() {
     waiting = resume();
   }
   advance(waiting);
+}
+
+bool MariadbConnection::look() {
+  if ((waiting_ & MYSQL_WAIT_WRITE) == 0) on_ready();
+  return !answer_is_due_;
 }
 
 int MariadbConnection::resume() {
@@ -338,6 +353,7 @@ void MariadbConnection::take_rows() {
 
 void MariadbConnection::finish() {
   step_ = Step::idle;
+  answer_is_due_ = false;
   done_.set();
 }
 
@@ -360,6 +376,7 @@ void MariadbConnection::fail() {
   const std::string message = error.message;
   outcome_.error = std::move(error);
   step_ = Step::idle;
+  answer_is_due_ = false;
   if (lost) {
     end(message);
   } else {

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/real_runtime.h"
 #include "holdfast/result.h"
 #include "wire/child_sockets.h"
 #include "wire/duplicate_watch.h"
@@ -30,7 +31,7 @@ struct MariadbSettings {
   Duration connect_timeout{};
 };
 
-class MariadbConnection final : public SqlConnection {
+class MariadbConnection final : public SqlConnection, private Lookout {
  public:
   // misconfigured, unreachable: why there is none.
   static Task<Result<std::unique_ptr<MariadbConnection>>> connect(Runtime& runtime,
@@ -65,6 +66,8 @@ class MariadbConnection final : public SqlConnection {
   Task<Result<void>> open(const MariadbSettings& settings, const std::string& host,
                           Deadline deadline);
   void watch_socket();
+  bool expecting() const override { return answer_is_due_; }
+  bool look() override;
   // The socket is ready: goes on with what is under way. May end the connection.
   void on_ready();
   // What the library is waiting for; 0 if it has done what it was asked for.
@@ -79,7 +82,7 @@ class MariadbConnection final : public SqlConnection {
   void look_if_lost();
   void end(const std::string& why);
 
-  Runtime& runtime_;
+  RealRuntime& runtime_;
   const LibMariadb& library_;
   st_mysql* raw_ = nullptr;
   bool tls_ = false;
@@ -92,6 +95,7 @@ class MariadbConnection final : public SqlConnection {
 
   Step step_ = Step::idle;
   int waiting_ = 0;  // MYSQL_WAIT_…
+  bool answer_is_due_ = false;
   Event done_;       // with step_ back at idle, or the connection lost
   SqlOutcome outcome_;
   std::string text_;  // what is being sent; the library does not copy it

@@ -50,9 +50,17 @@ bool for_people_to_mend(std::string_view message) {
 }  // namespace
 
 PostgresConnection::PostgresConnection(Runtime& runtime, const LibPq& library, PGconn* session)
-    : runtime_(runtime), library_(library), session_(session), lost_(runtime) {}
+    : runtime_(static_cast<RealRuntime&>(runtime)),
+      library_(library),
+      session_(session),
+      lost_(runtime) {
+  runtime_.add_lookout(*this);
+}
 
-PostgresConnection::~PostgresConnection() { close(); }
+PostgresConnection::~PostgresConnection() {
+  close();
+  runtime_.remove_lookout(*this);
+}
 
 // ---- Connecting --------------------------------------------------------------------------------
 
@@ -197,6 +205,7 @@ Task<SqlOutcome> PostgresConnection::run(std::vector<SqlStatement> statements, D
                                          std::stop_token stop) {
   Exchange exchange(runtime_);
   exchange.outcome.sent_at = runtime_.now();
+  exchange.answer_is_due = !take_long_wait();
   if (!session_) {
     exchange.outcome.error =
         SqlError{.message = "the connection is gone: " + why_lost_, .lost = true};
@@ -298,6 +307,11 @@ void PostgresConnection::on_readable() {
     return;
   }
   flush();
+}
+
+bool PostgresConnection::look() {
+  on_readable();
+  return exchange_ == nullptr;
 }
 
 bool PostgresConnection::take_results() {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/fork_watch.h"
+#include "base/real_runtime.h"
 #include "holdfast/result.h"
 #include "wire/child_sockets.h"
 #include "wire/endpoint.h"
@@ -37,7 +38,7 @@ struct PostgresLogin {
   std::string key_file;
 };
 
-class PostgresConnection final : public SqlConnection {
+class PostgresConnection final : public SqlConnection, private Lookout {
  public:
   // unreachable: nobody answered, or it takes no connections for now. misconfigured: it refused us
   // (login, database, certificate), and will again.
@@ -76,6 +77,7 @@ class PostgresConnection final : public SqlConnection {
     // being prepared.
     std::vector<std::string> sent;
     std::size_t next = 0;
+    bool answer_is_due = true;  // soon
   };
 
   PostgresConnection(Runtime& runtime, const LibPq& library, PGconn* session);
@@ -86,6 +88,8 @@ class PostgresConnection final : public SqlConnection {
   bool send_one(const SqlStatement& statement, Exchange& exchange);
   void flush();
   void on_readable();
+  bool expecting() const override { return exchange_ && exchange_->answer_is_due; }
+  bool look() override;
   // Takes what has come; false if the exchange needs more.
   bool take_results();
   void take_result(PGresult* result);
@@ -95,7 +99,7 @@ class PostgresConnection final : public SqlConnection {
   SqlError error_of(const PGresult* result) const;
   void end(std::string why);
 
-  Runtime& runtime_;
+  RealRuntime& runtime_;
   const LibPq& library_;
   PGconn* session_;  // null once it is gone
   std::optional<ClosedInChild> in_child_;

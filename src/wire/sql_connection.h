@@ -7,6 +7,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -78,10 +79,20 @@ class SqlConnection {
   virtual Task<SqlOutcome> run(std::vector<SqlStatement> statements, Deadline deadline,
                                std::stop_token stop = {}) = 0;
 
+  // The next run() is answered when somebody else lets it: it is not worth looking for that answer
+  // before one sleeps.
+  void expect_to_wait() { long_wait_ahead_ = true; }
+
   virtual bool connected() const = 0;
   // Set when the connection is gone, whoever ended it; stays set.
   virtual Event& lost() = 0;
   virtual void close() = 0;
+
+ protected:
+  bool take_long_wait() { return std::exchange(long_wait_ahead_, false); }
+
+ private:
+  bool long_wait_ahead_ = false;
 };
 
 }  // namespace holdfast::internal

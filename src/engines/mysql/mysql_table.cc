@@ -221,6 +221,7 @@ Task<void> MysqlTable::sleep_and_look() {
   others_came_ = false;
   const Deadline deadline =
       Deadline::at(runtime_.now() + kLongestSleep + settings_.request_timeout);
+  if (sleeps) listener_->expect_to_wait();
   const SqlOutcome outcome =
       co_await listener_->run(std::move(statements), deadline, background_.stop_token());
   if (outcome.ok()) {

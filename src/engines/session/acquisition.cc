@@ -254,7 +254,7 @@ Task<Acquisition::Step> Acquisition::wait_in_server() {
     limit = until.moment() - now;
     if (recipe_.wait_ends_by_itself()) until = Deadline::at(until.moment() + kGrace);
   }
-  held_.session->send(recipe_.wait(held_.key, held_.claim, limit), Deadline::never());
+  held_.session->send_wait(recipe_.wait(held_.key, held_.claim, limit));
   const Woken woken = co_await held_.session->wait(until, wait_.stop);
   if (woken != Woken::signalled) {
     const bool ended = co_await interrupt();

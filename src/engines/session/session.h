@@ -22,6 +22,11 @@ class Session : public std::enable_shared_from_this<Session> {
   // answer does not come by `limit`.
   // REQUIRES: !busy().
   void send(Batch batch, Deadline limit);
+  // The same for one that is answered when others let it.
+  void send_wait(Batch batch) {
+    opened_.connection->expect_to_wait();
+    send(std::move(batch), Deadline::never());
+  }
   // True from send() until its answer.
   bool busy() const { return !answered_.is_set(); }
   // Waits until it is not busy.
