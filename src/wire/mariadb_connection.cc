@@ -217,8 +217,9 @@ void MariadbConnection::end(const std::string& why) {
 
 // ---- Calling -----------------------------------------------------------------------------------
 
-Task<SqlOutcome> MariadbConnection::run(std::vector<SqlStatement> statements, Deadline deadline,
-                                        std::stop_token stop) {
+Task<SqlOutcome> MariadbConnection::run_behind(std::vector<SqlStatement> first,
+                                               std::vector<SqlStatement> second, Deadline deadline,
+                                               std::stop_token stop) {
   // Whoever leaves before the answer came leaves a connection that nobody can use.
   struct Leaving {
     MariadbConnection& connection;
@@ -233,16 +234,9 @@ Task<SqlOutcome> MariadbConnection::run(std::vector<SqlStatement> statements, De
     co_return std::move(outcome_);
   }
   const Leaving leaving{*this};
-  text_ = mariadb_text(statements);
-  done_.reset();
-  step_ = Step::querying;
-  int waiting = 0;
-  {
-    const NoBrokenPipe quiet(tls_);
-    waiting = library_.mysql_real_query_start(&failed_, raw_, text_.data(), text_.size());
-  }
   answer_is_due_ = !take_long_wait();
-  advance(waiting);
+  done_.reset();
+  begin(first, second);
   const Woken woken = co_await done_.wait(deadline, std::move(stop));
   if (woken == Woken::signalled && raw_) co_return std::move(outcome_);
   if (!outcome_.error) {
@@ -254,6 +248,23 @@ Task<SqlOutcome> MariadbConnection::run(std::vector<SqlStatement> statements, De
   }
   if (raw_) end("no answer in time");
   co_return std::move(outcome_);
+}
+
+void MariadbConnection::begin(const std::vector<SqlStatement>& first,
+                              const std::vector<SqlStatement>& second) {
+  text_ = mariadb_text(first);
+  second_text_ = mariadb_text(second);
+  first_of_two_ = !second.empty();
+  first_answer_ = SqlOutcome();
+  step_ = first_of_two_ ? Step::sending_first : Step::querying;
+  int waiting = 0;
+  {
+    const NoBrokenPipe quiet(tls_);
+    waiting = first_of_two_
+                  ? library_.mysql_send_query_start(&failed_, raw_, text_.data(), text_.size())
+                  : library_.mysql_real_query_start(&failed_, raw_, text_.data(), text_.size());
+  }
+  advance(waiting);
 }
 
 // ---- The library's steps -----------------------------------------------------------------------
@@ -280,6 +291,9 @@ int MariadbConnection::resume() {
   switch (step_) {
     case Step::connecting: return library_.mysql_real_connect_cont(&connected_, raw_, waiting_);
     case Step::querying: return library_.mysql_real_query_cont(&failed_, raw_, waiting_);
+    case Step::sending_first:
+    case Step::sending_second: return library_.mysql_send_query_cont(&failed_, raw_, waiting_);
+    case Step::reading: return library_.mysql_read_query_result_cont(&unread_, raw_, waiting_);
     case Step::storing: return library_.mysql_store_result_cont(&rows_, raw_, waiting_);
     case Step::going_on: return library_.mysql_next_result_cont(&failed_, raw_, waiting_);
     case Step::idle: break;
@@ -302,23 +316,31 @@ void MariadbConnection::advance(int waiting) {
 int MariadbConnection::next_step() {
   switch (step_) {
     case Step::connecting:
-      if (!connected_) return fail(), 0;
+      if (!connected_) return fail();
       session_ = library_.mysql_thread_id(raw_);
       version_ = library_.mysql_get_server_info(raw_);
       watch_socket();
       keep_alive(library_.mysql_get_socket(raw_));
-      return finish(), 0;
-    case Step::querying:
-      if (failed_ != 0) return fail(), 0;
-      return ask_for_rows();
+      return finish();
+    case Step::querying: return failed_ != 0 ? fail() : ask_for_rows();
+    case Step::sending_first:
+      if (failed_ != 0) return fail();
+      step_ = Step::sending_second;
+      return library_.mysql_send_query_start(&failed_, raw_, second_text_.data(),
+                                             second_text_.size());
+    case Step::sending_second:
+      if (failed_ != 0) return fail();
+      step_ = Step::reading;
+      return library_.mysql_read_query_result_start(&unread_, raw_);
+    case Step::reading: return unread_ != 0 ? fail() : ask_for_rows();
     case Step::storing:
-      if (!rows_ && library_.mysql_field_count(raw_) != 0) return fail(), 0;
+      if (!rows_ && library_.mysql_field_count(raw_) != 0) return fail();
       take_rows();
-      if (!library_.mysql_more_results(raw_)) return finish(), 0;
+      if (!library_.mysql_more_results(raw_)) return finish();
       step_ = Step::going_on;
       return library_.mysql_next_result_start(&failed_, raw_);
     case Step::going_on:
-      if (failed_ > 0) return fail(), 0;
+      if (failed_ > 0) return fail();
       return ask_for_rows();
     case Step::idle: break;
   }
@@ -351,13 +373,24 @@ void MariadbConnection::take_rows() {
   rows_ = nullptr;
 }
 
-void MariadbConnection::finish() {
+int MariadbConnection::finish() {
+  if (first_of_two_) return read_second();
   step_ = Step::idle;
   answer_is_due_ = false;
   done_.set();
+  return 0;
 }
 
-void MariadbConnection::fail() {
+int MariadbConnection::read_second() {
+  first_of_two_ = false;
+  first_answer_ = std::exchange(outcome_, SqlOutcome{.sent_at = outcome_.sent_at});
+  step_ = Step::reading;
+  // The packets of each answer are numbered from 1, and the library goes on counting.
+  raw_->net.pkt_nr = 1;
+  return library_.mysql_read_query_result_start(&unread_, raw_);
+}
+
+int MariadbConnection::fail() {
   constexpr unsigned int kShutdown = 1053;
   constexpr unsigned int kKilled = 1927;
   constexpr unsigned int kIdleTooLong = 4031;
@@ -375,6 +408,7 @@ void MariadbConnection::fail() {
   const bool lost = error.lost;
   const std::string message = error.message;
   outcome_.error = std::move(error);
+  if (!lost && first_of_two_) return read_second();
   step_ = Step::idle;
   answer_is_due_ = false;
   if (lost) {
@@ -382,6 +416,7 @@ void MariadbConnection::fail() {
   } else {
     done_.set();
   }
+  return 0;
 }
 
 void MariadbConnection::look_if_lost() {

@@ -42,7 +42,16 @@ class MariadbConnection final : public SqlConnection, private Lookout {
   MariadbConnection& operator=(const MariadbConnection&) = delete;
 
   Task<SqlOutcome> run(std::vector<SqlStatement> statements, Deadline deadline,
-                       std::stop_token stop = {}) override;
+                       std::stop_token stop = {}) override {
+    return run_behind(std::move(statements), {}, deadline, std::move(stop));
+  }
+  // Sends two requests, the second before the first is answered: it is executed as soon as the first
+  // ends, even by an error, and its answer is the outcome. For one who sleeps in the server and wants
+  // to know, when it is woken, what for.
+  Task<SqlOutcome> run_behind(std::vector<SqlStatement> first, std::vector<SqlStatement> second,
+                              Deadline deadline, std::stop_token stop = {});
+  // What the first of the last two was answered, for as long as no other call was made.
+  const SqlOutcome& first_answer() const { return first_answer_; }
   bool connected() const override { return raw_ != nullptr && step_ != Step::connecting; }
   Event& lost() override { return lost_; }
   void close() override { end("closed"); }
@@ -57,7 +66,16 @@ class MariadbConnection final : public SqlConnection, private Lookout {
 
  private:
   // What the library was asked for last.
-  enum class Step { idle, connecting, querying, storing, going_on };
+  enum class Step {
+    idle,
+    connecting,
+    querying,
+    sending_first,
+    sending_second,
+    reading,
+    storing,
+    going_on
+  };
 
   MariadbConnection(Runtime& runtime, const LibMariadb& library);
 
@@ -66,6 +84,7 @@ class MariadbConnection final : public SqlConnection, private Lookout {
   Task<Result<void>> open(const MariadbSettings& settings, const std::string& host,
                           Deadline deadline);
   void watch_socket();
+  void begin(const std::vector<SqlStatement>& first, const std::vector<SqlStatement>& second);
   bool expecting() const override { return answer_is_due_; }
   bool look() override;
   // The socket is ready: goes on with what is under way. May end the connection.
@@ -77,8 +96,10 @@ class MariadbConnection final : public SqlConnection, private Lookout {
   int next_step();
   int ask_for_rows();
   void take_rows();
-  void finish();
-  void fail();
+  // An answer is complete.
+  int finish();
+  int fail();
+  int read_second();
   void look_if_lost();
   void end(const std::string& why);
 
@@ -96,13 +117,17 @@ class MariadbConnection final : public SqlConnection, private Lookout {
   Step step_ = Step::idle;
   int waiting_ = 0;  // MYSQL_WAIT_…
   bool answer_is_due_ = false;
-  Event done_;       // with step_ back at idle, or the connection lost
+  Event done_;  // with step_ back at idle, or the connection lost
   SqlOutcome outcome_;
   std::string text_;  // what is being sent; the library does not copy it
+  std::string second_text_;
+  bool first_of_two_ = false;  // what is being read is the answer to it
+  SqlOutcome first_answer_;
   // Where the library puts what it returns at the end of a step.
   st_mysql* connected_ = nullptr;
   st_mysql_res* rows_ = nullptr;
   int failed_ = 0;
+  char unread_ = 0;
 };
 
 // The statements with their values in place, as one text.

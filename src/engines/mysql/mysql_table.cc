@@ -1,5 +1,7 @@
 #include "engines/mysql/mysql_table.h"
 
+#include <algorithm>
+
 #include "engines/mysql/table_sql.h"
 
 namespace holdfast::internal::mysql {
@@ -10,7 +12,8 @@ using table::Trouble;
 namespace {
 
 constexpr int kInterrupted = 1317;
-constexpr Duration kLongestSleep = std::chrono::seconds(60);
+// Not longer: while it lasts, the server keeps what the rows were when it began.
+constexpr Duration kLongestSleep = std::chrono::seconds(15);
 
 // READ COMMITTED locks the rows that are changed, and not the gaps between them.
 constexpr const char* kPrepareSession =
@@ -88,6 +91,7 @@ void MysqlTable::close() {
   background_.abandon();
   reopening_.abandon();
   listener_.reset();
+  keeper_.reset();
   connections_.close();
 }
 
@@ -156,34 +160,50 @@ Task<Result<void>> MysqlTable::open_listener() {
   if (!connected) co_return connected.failure();
   // Short enough for a name that is made of it to be distinct in any type of number.
   const auto fresh = static_cast<ProcessId>(runtime_.random() >> 2);
+  Result<std::unique_ptr<MariadbConnection>> keeper = co_await open_keeper(fresh);
+  if (!keeper) co_return keeper.failure();
   std::vector<SqlStatement> statements;
   statements.push_back({"SELECT GET_LOCK(?, 0)", {"holdfast:wake:" + std::to_string(fresh)}});
-  statements.push_back({"INSERT INTO holdfast_bell(process, rung) VALUES(?, 0)", {fresh}});
   // Those who wait still keep their places.
-  if (process_ != 0) {
-    statements.push_back(in_order({dialect().move_waiters, {fresh, process_}}));
-    statements.push_back({"DELETE FROM holdfast_bell WHERE process = ?", {process_}});
-  }
+  if (process_ != 0) statements.push_back(in_order({dialect().move_waiters, {fresh, process_}}));
   const Deadline deadline = Deadline::at(runtime_.now() + settings_.connection.connect_timeout);
-  SqlOutcome begun = co_await (*connected)->run(statements, deadline);
-  if (!begun.ok() && trouble_with(*begun.error) == Trouble::no_table) {
-    const Result<void> made = co_await make_tables(deadline);
-    if (!made) co_return made.failure();
-    begun = co_await (*connected)->run(statements, deadline);
-  }
+  const SqlOutcome begun = co_await (*connected)->run(std::move(statements), deadline);
   if (!begun.ok()) {
     SqlError error = *begun.error;
     error.may_have_run = false;
     co_return failure_of(error);
   }
-  const SqlRows& named = begun.results.at(0);
-  if (named.empty() || named.null(0, 0) || named.number(0, 0) != 1) {
-    co_return Failure(Code::unreachable, "MySQL at " + where_ + ": GET_LOCK gave nothing");
-  }
+  if (!got_lock(begun)) co_return no_lock();
   listener_ = std::move(connected).value();
+  keeper_ = std::move(keeper).value();
   process_ = fresh;
-  crowd_ = {};
   co_return Result<void>();
+}
+
+Task<Result<std::unique_ptr<MariadbConnection>>> MysqlTable::open_keeper(ProcessId process) {
+  Result<std::unique_ptr<MariadbConnection>> connected = co_await connect();
+  if (!connected) co_return connected.failure();
+  std::vector<SqlStatement> statements;
+  statements.push_back({"SELECT GET_LOCK(?, 0)", {hush_of(process)}});
+  statements.push_back({"SET SESSION wait_timeout = 2147483", {}});  // It says nothing for weeks.
+  const Deadline deadline = Deadline::at(runtime_.now() + settings_.connection.connect_timeout);
+  const SqlOutcome kept = co_await (*connected)->run(std::move(statements), deadline);
+  if (!kept.ok()) {
+    SqlError error = *kept.error;
+    error.may_have_run = false;
+    co_return failure_of(error);
+  }
+  if (!got_lock(kept)) co_return no_lock();
+  co_return connected;
+}
+
+bool MysqlTable::got_lock(const SqlOutcome& outcome) {
+  const SqlRows& named = outcome.results.at(0);
+  return !named.empty() && !named.null(0, 0) && named.number(0, 0) == 1;
+}
+
+Failure MysqlTable::no_lock() const {
+  return Failure(Code::unreachable, "MySQL at " + where_ + ": GET_LOCK gave nothing");
 }
 
 Task<void> MysqlTable::keep_listening() {
@@ -203,72 +223,57 @@ Task<void> MysqlTable::keep_listening() {
 }
 
 Task<void> MysqlTable::sleep_and_look() {
-  std::vector<SqlStatement> statements;
-  const bool sleeps = crowd_.count >= 0;
-  if (sleeps) {
-    // From here on it may be rung again; what was granted before is seen when the sleep begins.
-    statements.push_back(
-        {"UPDATE holdfast_bell SET rung = 0 WHERE process = ? AND rung > 0", {process_}});
-    statements.push_back(
-        {"SELECT SLEEP(?) FROM (SELECT COUNT(*) AS count, COALESCE(SUM(seq), 0) AS seqs"
-         " FROM holdfast_waiter WHERE process = ?) w WHERE w.count = ? AND w.seqs = ?",
-         {std::int64_t{std::chrono::duration_cast<std::chrono::seconds>(kLongestSleep).count()},
-          process_, crowd_.count, crowd_.seqs}});
+  const std::vector<Awaited> awaited = this->awaited();
+  if (awaited.empty()) {
+    wanted_.reset();
+    co_return;
   }
-  statements.push_back({"SELECT claim, seq FROM holdfast_waiter WHERE process = ?", {process_}});
-  const bool one_waited = crowd_.count == 1;
-  crowd_ = {};
-  others_came_ = false;
+  Listening listening = listen_for(awaited, process_, kLongestSleep);
+  std::vector<SqlStatement> first(1, std::move(listening.sleep));
+  std::vector<SqlStatement> news(1, std::move(listening.news));
   const Deadline deadline =
       Deadline::at(runtime_.now() + kLongestSleep + settings_.request_timeout);
-  if (sleeps) listener_->expect_to_wait();
-  const SqlOutcome outcome =
-      co_await listener_->run(std::move(statements), deadline, background_.stop_token());
+  listener_->expect_to_wait();
+  const SqlOutcome outcome = co_await listener_->run_behind(std::move(first), std::move(news),
+                                                            deadline, background_.stop_token());
+  const SqlOutcome& slept = listener_->first_answer();
+  if (slept.ok() && !slept.results.empty() && got_lock(slept)) {
+    // Nobody keeps it from us any more.
+    listener_->close();
+    co_return;
+  }
   if (outcome.ok()) {
-    see(outcome.results.back());
+    tell(outcome.results.back());
     co_return;
   }
-  if (outcome.error->number == kInterrupted) {
-    // Somebody ended our sleep. Who is alone knows whom that is for; else we look first.
-    if (one_waited && !others_came_ && on_present) on_present({});
-    co_return;
-  }
+  // It was this one that somebody ended.
+  if (outcome.error->number == kInterrupted) co_return;
   const BootTime again = runtime_.now() + runtime_.jitter(std::chrono::milliseconds(100));
   static_cast<void>(co_await sleep_until(runtime_, again, background_.stop_token()));
 }
 
-void MysqlTable::see(const SqlRows& rows) {
-  std::unordered_set<ClaimId> present;
-  crowd_ = {.count = static_cast<std::int64_t>(rows.rows.size())};
-  for (std::size_t i = 0; i < rows.rows.size(); ++i) {
-    present.insert(table::claim_from(rows.bytes(i, 0)));
-    crowd_.seqs += rows.number(i, 1);
+void MysqlTable::tell(const SqlRows& news) {
+  for (std::size_t i = 0; i < news.rows.size(); ++i) {
+    const ClaimId claim = table::claim_from(news.bytes(i, 0));
+    const Duration left(news.number(i, 2));
+    if (left > Duration::zero()) {
+      on_wake(claim, table::Given{table::token_from(news.number(i, 1)), left});
+    } else {
+      on_wake(claim, std::nullopt);
+    }
   }
-  if (present.empty()) {
-    wanted_.reset();
-    crowd_ = {};  // Whoever wants us next is somebody else.
-  }
-  if (on_present) on_present(present);
 }
 
-void MysqlTable::now_waiting() {
-  wanted_.set();
-  others_came_ = true;
-}
+void MysqlTable::now_waiting() { wanted_.set(); }
 
 void MysqlTable::wake(const table::Wake& wake, const table::ServerRows& rows,
-                      std::vector<SqlStatement>& inside, std::vector<SqlStatement>& after) {
+                      std::vector<SqlStatement>&, std::vector<SqlStatement>& after) {
   // Read while the row was ours; who went since then is not there to be woken.
   const std::int64_t session = rows.listener_of(wake.process);
   if (session <= 0) return;
-  const std::string ring = "@holdfast_ring_" + std::to_string(after.size());
-  inside.push_back({ring_bell_of("$1"), {wake.process}});
-  // A KILL cannot be left out by a condition, unless it is made of text.
-  inside.push_back({"SET " + ring + " = IF(ROW_COUNT() = 1, 'KILL QUERY " +
-                        std::to_string(session) + "', 'DO 0')",
-                    {}});
-  after.push_back({"PREPARE holdfast_ring FROM " + ring, {}});
-  after.push_back({"EXECUTE holdfast_ring", {}});
+  const std::string kill = "KILL QUERY " + std::to_string(session);
+  const auto same = [&](const SqlStatement& each) { return each.text == kill; };
+  if (std::none_of(after.begin(), after.end(), same)) after.push_back({kill, {}});
 }
 
 }  // namespace holdfast::internal::mysql

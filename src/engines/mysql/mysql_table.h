@@ -1,19 +1,19 @@
 // MysqlTable: a MySQL or MariaDB server as a lock table needs it. It has no NOTIFY, so who waits is
-// woken otherwise: one connection per waiting client sleeps in the server (SLEEP, for as long as the
-// client's waiters are those that it knows of), and who grants ends that sleep (KILL QUERY), in one
-// request with the commit. Inside the loop only.
+// woken otherwise: one connection per waiting client, the listener, sleeps in the server, and who
+// grants ends that sleep (KILL QUERY), in one request with the commit. Behind the sleep the listener
+// has already sent the question what was granted, so that the answer comes with the end of the
+// sleep. Inside the loop only.
 //
 // How a wake-up could be missed, and why it is not: a KILL that comes before the sleep has begun ends
-// nothing. But the sleep begins only if the rows of this client's waiters are unchanged, and
-// the grant, which is committed before the KILL is sent, has removed one.
+// nothing. But the sleep begins only if nobody of this client was granted anything, and the grant is
+// committed before the KILL is sent. Who came after the sleep began is not asked for behind it: the
+// KILL ends the sleep, and the next one does not begin.
 //
-// Why there is a bell: two KILLs within microseconds stop a whole MariaDB server for two seconds. The
-// second holds what the sleeper wants, whom the first has woken, and tries for what the sleeper has.
-// So only who rings a bell that is silent sends a KILL, and the sleeper silences it before it makes
-// sure that nothing has changed, and sleeps again.
+// Why the sleep is a GET_LOCK and not SLEEP: two KILLs of one SLEEP within microseconds stop a whole
+// MariaDB server for two seconds. To wait for a named lock has no such harm. Another connection of
+// the same client, the keeper, has that lock; if it ends, the listener gets the lock, and both are
+// opened anew.
 #pragma once
-
-#include <unordered_set>
 
 #include "engines/mysql/settings.h"
 #include "engines/table/table_server.h"
@@ -38,30 +38,28 @@ class MysqlTable final : public table::TableServer {
   void close() override;
 
  private:
-  // The waiters of this client, as the server has them: enough to see whether they changed.
-  struct Crowd {
-    std::int64_t count = -1;
-    std::int64_t seqs = 0;  // their sum: who comes has a higher one than all before
-  };
-
-  bool listening() const { return listener_ && listener_->connected(); }
+  bool listening() const {
+    return listener_ && listener_->connected() && keeper_ && keeper_->connected();
+  }
   Task<Result<std::unique_ptr<MariadbConnection>>> connect();
   Task<Result<std::unique_ptr<SqlConnection>>> open();
   Task<Result<void>> open_listener();
+  Task<Result<std::unique_ptr<MariadbConnection>>> open_keeper(table::ProcessId process);
   // Sleeps and looks in turns while anybody waits; for as long as this client lives.
   Task<void> keep_listening();
   Task<void> sleep_and_look();
-  void see(const SqlRows& rows);
+  void tell(const SqlRows& news);
+  static bool got_lock(const SqlOutcome& outcome);
+  Failure no_lock() const;
 
   Runtime& runtime_;
   Settings settings_;
   std::string where_;
   table::ConnectionPool connections_;
   std::unique_ptr<MariadbConnection> listener_;
+  std::unique_ptr<MariadbConnection> keeper_;
   table::ProcessId process_ = 0;
-  Crowd crowd_;
-  Event wanted_;              // somebody waits
-  bool others_came_ = false;  // who waits, since the crowd was counted
+  Event wanted_;  // somebody waits
   bool keeping_ = false;
   Reopening reopening_;
   TaskGroup background_;  // Last: its tasks end before what they use.

@@ -1,5 +1,7 @@
 #include "engines/mysql/table_sql.h"
 
+#include <map>
+
 namespace holdfast::internal::mysql {
 
 namespace {
@@ -21,25 +23,27 @@ namespace {
 
 table::Dialect make() {
   table::Dialect sql;
-  // taker: scratch for `take`, whose assignments are made one after the other.
+  // taker: scratch for `take`, whose assignments are made one after the other. line: the last place in
+  // the queue that was given to anybody. head: the first that somebody may have, if nobody left; where
+  // nobody has it, it takes a turn, which finds it anew. Waiters with a mode below zero have been
+  // granted the lock and do not wait any more.
   sql.schema = {
       "CREATE TABLE IF NOT EXISTS holdfast_lock("
       " name VARBINARY(255) NOT NULL PRIMARY KEY, full_name MEDIUMBLOB, token BIGINT NOT NULL,"
       " taker VARBINARY(16), owner VARBINARY(16), since BIGINT, expires BIGINT, ttl BIGINT,"
       " label BLOB, waiting BIGINT NOT NULL DEFAULT 0, sharing BIGINT NOT NULL DEFAULT 0,"
-      " sharing_mode SMALLINT NOT NULL DEFAULT 0, permits BIGINT NOT NULL DEFAULT 0) ENGINE=InnoDB",
+      " sharing_mode SMALLINT NOT NULL DEFAULT 0, permits BIGINT NOT NULL DEFAULT 0,"
+      " line BIGINT NOT NULL DEFAULT 0, head BIGINT NOT NULL DEFAULT 1) ENGINE=InnoDB",
       "CREATE TABLE IF NOT EXISTS holdfast_holder("
       " name VARBINARY(255) NOT NULL, claim VARBINARY(16) NOT NULL, token BIGINT NOT NULL,"
       " since BIGINT NOT NULL, expires BIGINT NOT NULL, ttl BIGINT NOT NULL, label BLOB,"
       " PRIMARY KEY(name, claim)) ENGINE=InnoDB",
       "CREATE TABLE IF NOT EXISTS holdfast_waiter("
-      " name VARBINARY(255) NOT NULL, seq BIGINT NOT NULL AUTO_INCREMENT,"
+      " name VARBINARY(255) NOT NULL, seq BIGINT NOT NULL,"
       " claim VARBINARY(16) NOT NULL, mode SMALLINT NOT NULL, permits BIGINT NOT NULL,"
       " ttl BIGINT NOT NULL, process BIGINT NOT NULL, outlives SMALLINT NOT NULL,"
       " since BIGINT NOT NULL, label BLOB,"
-      " PRIMARY KEY(name, seq), KEY(seq), KEY(process)) ENGINE=InnoDB",
-      "CREATE TABLE IF NOT EXISTS holdfast_bell("
-      " process BIGINT NOT NULL PRIMARY KEY, rung BIGINT NOT NULL) ENGINE=InnoDB",
+      " PRIMARY KEY(name, seq), KEY(process)) ENGINE=InnoDB",
   };
   sql.begin = "START TRANSACTION";
   sql.begin_reading = {"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ",
@@ -76,17 +80,22 @@ table::Dialect make() {
       " ORDER BY token";
   sql.line =
       "SELECT c.clock, o.seq, (SELECT COUNT(*) FROM holdfast_waiter b WHERE b.name = $1"
-      " AND b.seq < o.seq), " HOLDFAST_WAITER_COLUMNS ", COALESCE(" HOLDFAST_LISTENER
+      " AND b.mode >= 0 AND b.seq < o.seq), " HOLDFAST_WAITER_COLUMNS
+      ", COALESCE(" HOLDFAST_LISTENER
       ", 0)"
       " FROM (SELECT " HOLDFAST_CLOCK
       " AS clock) c"
-      " LEFT JOIN (SELECT seq FROM holdfast_waiter WHERE name = $1 AND claim = $2 LIMIT 1) o"
-      " ON TRUE"
-      " LEFT JOIN (SELECT * FROM holdfast_waiter WHERE name = $1 ORDER BY seq LIMIT $3) w ON TRUE"
+      " LEFT JOIN (SELECT seq FROM holdfast_waiter WHERE name = $1 AND claim = $2"
+      " AND mode >= 0 LIMIT 1) o ON TRUE"
+      " LEFT JOIN (SELECT * FROM holdfast_waiter WHERE name = $1 AND mode >= 0"
+      " ORDER BY seq LIMIT $3) w ON TRUE"
       " ORDER BY w.seq";
   sql.save =
       "UPDATE holdfast_lock SET token = $2, owner = $3, since = $4, expires = $5, ttl = $6,"
-      " label = $7, waiting = $8, sharing = $9, sharing_mode = $10, permits = $11 WHERE name = $1";
+      " label = $7, waiting = $8, sharing = $9, sharing_mode = $10, permits = $11,"
+      " line = GREATEST(line, COALESCE((SELECT MAX(seq) FROM holdfast_waiter WHERE name = $1), 0)),"
+      " head = COALESCE((SELECT MIN(seq) FROM holdfast_waiter WHERE name = $1 AND mode >= 0),"
+      " line + 1) WHERE name = $1";
   sql.add_holder =
       "INSERT INTO holdfast_holder(name, claim, token, since, expires, ttl, label)"
       " VALUES($1, $2, $3, $4, $5, $6, $7)";
@@ -94,9 +103,9 @@ table::Dialect make() {
   sql.set_expiry =
       "UPDATE holdfast_holder SET expires = $3, ttl = $4 WHERE name = $1 AND claim = $2";
   sql.add_waiter =
-      "INSERT INTO holdfast_waiter(name, claim, mode, permits, ttl, process, outlives, since, "
-      "label)"
-      " VALUES($1, $2, $3, $4, $5, $6, $7, $8, $9)";
+      "INSERT INTO holdfast_waiter"
+      "(name, seq, claim, mode, permits, ttl, process, outlives, since, label)"
+      " SELECT $1, line + 1, $2, $3, $4, $5, $6, $7, $8, $9 FROM holdfast_lock WHERE name = $1";
   sql.remove_waiter = "DELETE FROM holdfast_waiter WHERE name = $1 AND seq = $2";
   sql.renew_owner = "UPDATE holdfast_lock SET ttl = $3, expires = " HOLDFAST_CLOCK
                     " + $3 WHERE name = $1 AND owner = $2 AND token = $4"
@@ -108,71 +117,114 @@ table::Dialect make() {
              ", l.owner, l.expires,"
              " (SELECT MIN(h.expires) FROM holdfast_holder h WHERE h.name = l.name), w.seq,"
              " (SELECT COUNT(*) FROM holdfast_waiter b WHERE b.name = l.name"
-             " AND b.seq < COALESCE(w.seq, 9223372036854775807)),"
+             " AND b.mode >= 0 AND b.seq < COALESCE(w.seq, 9223372036854775807)),"
              " l.token, l.label, (l.owner IS NOT NULL AND l.expires > " HOLDFAST_CLOCK
              " + l.ttl) OR EXISTS (SELECT 1 FROM holdfast_holder h WHERE h.name = l.name"
              " AND h.expires > " HOLDFAST_CLOCK
              " + h.ttl)"
              " FROM holdfast_lock l LEFT JOIN holdfast_waiter w"
-             " ON w.name = l.name AND w.claim = $2 WHERE l.name = $1";
+             " ON w.name = l.name AND w.claim = $2 AND w.mode >= 0 WHERE l.name = $1";
   sql.names =
       "SELECT name, full_name FROM holdfast_lock"
       " WHERE owner IS NOT NULL OR waiting > 0 OR sharing > 0";
-  // Variables carry what a statement found to the next; the time is read when the row is ours.
-  const std::string hold = "SELECT 1 FROM holdfast_lock WHERE name = $1 FOR UPDATE";
+  // All that it reads it also writes, so nothing of it can be older than the row of the lock, which
+  // comes first. No table's new values depend on another's that changes. Who of the own process is
+  // next is told without the server.
+  sql.pass_on.statements = {
+      "UPDATE holdfast_lock l STRAIGHT_JOIN holdfast_waiter w ON w.name = l.name AND w.seq = l.head"
+      " SET l.token = l.token + 1, l.owner = w.claim, l.since = " HOLDFAST_CLOCK
+      ", l.expires = " HOLDFAST_CLOCK
+      " + LEAST(w.ttl, $3), l.ttl = LEAST(w.ttl, $3), l.label = w.label, l.head = w.seq + 1,"
+      " l.waiting = l.waiting - IF(LAST_INSERT_ID(" HOLDFAST_LISTENER
+      ") > 0, 1, 1), w.mode = -1"
+      " WHERE l.name = $1 AND l.owner = $2 AND l.sharing = 0 AND w.mode = 0 AND w.process <> $4"
+      " AND " HOLDFAST_LISTENER " > 0",
+      "KILL QUERY IF(ROW_COUNT() > 0, LAST_INSERT_ID(), 0)"};
+  sql.pass_on.last = 0;
+  // Variables carry what a statement found to the next; $5 tells ours from those of a request before.
+  // The row is ours when the times are read that are written into it.
   sql.hand_over.statements = {
-      "SET @hf_seq = NULL, @hf_mode = NULL, @hf_session = NULL", sql.begin, hold,
+      sql.begin,
       "SELECT w.seq, w.claim, w.mode, w.process, LEAST(w.ttl, $3), w.label, " HOLDFAST_LISTENER
-      ", " HOLDFAST_CLOCK
-      " INTO @hf_seq, @hf_claim, @hf_mode, @hf_process, @hf_ttl, @hf_label, @hf_session, @hf_now"
-      " FROM holdfast_waiter w WHERE w.name = $1 ORDER BY w.seq LIMIT 1",
-      "UPDATE holdfast_lock SET token = token + 1, owner = @hf_claim, since = @hf_now,"
-      " expires = @hf_now + @hf_ttl, ttl = @hf_ttl, label = @hf_label, waiting = waiting - 1"
-      " WHERE name = $1 AND owner = $2 AND sharing = 0 AND @hf_mode = 0 AND @hf_session > 0",
-      "SET @hf_given = ROW_COUNT()",
-      "DELETE FROM holdfast_waiter WHERE name = $1 AND seq = @hf_seq AND @hf_given = 1",
-      "SELECT @hf_process, @hf_claim, token, @hf_ttl FROM holdfast_lock"
-      " WHERE name = $1 AND @hf_given = 1",
-      sql.free, ring_bell_of("@hf_process") + " AND @hf_given = 1 AND @hf_process <> $4",
-      "SET @hf_ring = IF(ROW_COUNT() = 1, @hf_session, 0)", sql.commit,
+      ", $5 INTO @hf_seq, @hf_claim, @hf_mode, @hf_process, @hf_ttl, @hf_label, @hf_session, @hf_is"
+      " FROM holdfast_lock l STRAIGHT_JOIN holdfast_waiter w ON w.name = l.name"
+      " WHERE l.name = $1 AND l.owner = $2 AND l.sharing = 0 AND w.mode >= 0"
+      " ORDER BY w.seq LIMIT 1 FOR UPDATE",
+      "UPDATE holdfast_lock SET token = LAST_INSERT_ID(token + 1), owner = @hf_claim,"
+      " since = " HOLDFAST_CLOCK ", expires = " HOLDFAST_CLOCK
+      " + @hf_ttl, ttl = @hf_ttl, label = @hf_label, waiting = waiting - 1, head = @hf_seq + 1"
+      " WHERE name = $1"
+      " AND owner = $2 AND @hf_is = $5 AND @hf_mode = 0 AND @hf_session > 0",
+      "DELETE FROM holdfast_waiter WHERE name = $1 AND seq = @hf_seq AND ROW_COUNT() = 1",
+      "SELECT @hf_process, @hf_claim, LAST_INSERT_ID(), @hf_ttl FROM DUAL WHERE ROW_COUNT() = 1",
+      sql.commit,
       // Where there is nobody to wake, it fails, and that does no harm.
-      "KILL QUERY @hf_ring"};
-  sql.hand_over.answer = 7;
-  sql.freed = 8;
-  sql.hand_over.last = 11;
+      "KILL QUERY IF(@hf_is = $5 AND @hf_mode = 0 AND @hf_process <> $4, @hf_session, 0)"};
+  sql.hand_over.answer = 4;
+  sql.hand_over.last = 5;
+  // One who is there already takes a turn, which also counts anew. The time is that before the row was
+  // waited for, at most five seconds: whose hold began meanwhile seems to have more than its ttl.
   sql.enqueue.statements = {
       sql.begin,
-      hold,
+      "UPDATE holdfast_lock SET waiting = waiting + 1, line = LAST_INSERT_ID(line + 1)"
+      " WHERE name = $1 AND owner <> $2"
+      " AND expires > " HOLDFAST_CLOCK " AND expires <= " HOLDFAST_CLOCK " + ttl + 5000000000",
       "INSERT INTO holdfast_waiter"
-      "(name, claim, mode, permits, ttl, process, outlives, since, label)"
-      " SELECT $1, $2, $3, $4, $5, $6, $7, " HOLDFAST_CLOCK
-      ", $8 FROM holdfast_lock l WHERE l.name = $1 AND l.owner <> $2"
-      " AND l.expires > " HOLDFAST_CLOCK " AND l.expires <= " HOLDFAST_CLOCK
-      " + l.ttl AND NOT EXISTS"
-      " (SELECT 1 FROM holdfast_waiter w WHERE w.name = $1 AND w.claim = $2)",
-      "SET @hf_added = ROW_COUNT()",
-      "UPDATE holdfast_lock SET waiting = waiting + 1 WHERE name = $1 AND @hf_added = 1",
+      "(name, seq, claim, mode, permits, ttl, process, outlives, since, label)"
+      " SELECT $1, LAST_INSERT_ID(), $2, $3, $4, $5, $6, $7, " HOLDFAST_CLOCK
+      ", $8 FROM DUAL WHERE ROW_COUNT() = 1 AND NOT EXISTS"
+      " (SELECT 1 FROM holdfast_waiter w WHERE w.name = $1 AND w.claim = $2 AND w.mode >= 0)",
       "SELECT token, label, expires - " HOLDFAST_CLOCK
-      ", waiting - 1 FROM holdfast_lock WHERE name = $1 AND @hf_added = 1",
+      ", waiting - 1 FROM holdfast_lock WHERE name = $1 AND ROW_COUNT() = 1",
+      "DELETE FROM holdfast_waiter WHERE name = $1 AND mode < 0 ORDER BY seq LIMIT 2",
       sql.commit};
-  sql.enqueue.answer = 5;
-  sql.enqueue.last = 6;
+  sql.enqueue.answer = 3;
+  sql.enqueue.last = 5;
   sql.move_waiters = "UPDATE holdfast_waiter SET process = $1 WHERE process = $2";
   sql.clean = {"DELETE FROM holdfast_holder WHERE expires < " HOLDFAST_CLOCK " - $1",
                "DELETE FROM holdfast_waiter WHERE since < " HOLDFAST_CLOCK
-               " - $1 AND IS_USED_LOCK(CONCAT('holdfast:wake:', process)) IS NULL",
-               "DELETE FROM holdfast_bell"
-               " WHERE IS_USED_LOCK(CONCAT('holdfast:wake:', process)) IS NULL"};
+               " - $1 AND (mode < 0 OR IS_USED_LOCK(CONCAT('holdfast:wake:', process)) IS NULL)"};
   return sql;
 }
 
 }  // namespace
 
-std::string ring_bell_of(const std::string& process) {
-  // A bell that has rung for a second may be rung again: who did may have died before its KILL.
-  const std::string clock = "CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED)";
-  return "UPDATE holdfast_bell SET rung = " + clock + " WHERE process = " + process +
-         " AND rung < " + clock + " - 1000000";
+std::string hush_of(table::ProcessId process) { return "holdfast:hush:" + std::to_string(process); }
+
+Listening listen_for(const std::vector<table::TableServer::Awaited>& awaited,
+                     table::ProcessId process, Duration longest) {
+  constexpr const char* kLeft = ", token, LEAST(expires - (" HOLDFAST_CLOCK "), ttl) FROM ";
+  Listening both;
+  both.sleep = {"SELECT GET_LOCK(?, ?) FROM DUAL WHERE NOT EXISTS (",
+                {hush_of(process),
+                 std::int64_t{std::chrono::duration_cast<std::chrono::seconds>(longest).count()}}};
+  for (const bool alone : {true, false}) {
+    // By name: there are far fewer of these than of claims.
+    std::map<std::string, std::vector<SqlValue>> claims;
+    for (const table::TableServer::Awaited& each : awaited) {
+      if (each.alone == alone) claims[each.key].push_back(table::to_value(each.claim));
+    }
+    if (claims.empty()) continue;
+    const std::string table = alone ? "holdfast_lock" : "holdfast_holder";
+    const std::string holder = alone ? "owner" : "claim";
+    const bool first = both.news.text.empty();
+    both.sleep.text += (first ? "" : " UNION ALL ") + ("SELECT 1 FROM " + table);
+    both.news.text += (first ? "" : " UNION ALL ") + ("SELECT " + holder + kLeft + table);
+    const char* separator = " WHERE ";
+    for (auto& [name, theirs] : claims) {
+      std::string these = separator + ("(name = ? AND " + holder + " IN (?");
+      for (std::size_t i = 1; i < theirs.size(); ++i) these += ",?";
+      these += "))";
+      for (SqlStatement* each : {&both.sleep, &both.news}) {
+        each->text += these;
+        each->values.emplace_back(name);
+        each->values.insert(each->values.end(), theirs.begin(), theirs.end());
+      }
+      separator = " OR ";
+    }
+  }
+  both.sleep.text += ")";
+  return both;
 }
 
 const table::Dialect& table_sql() {

@@ -10,6 +10,7 @@
 // Times are nanoseconds since 1970 on the server's clock, which alone decides what has expired.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -77,10 +78,14 @@ struct Dialect {
   std::string names;
   // The short ways through a contended lock; each is one transaction, that begins with the row being
   // ours alone. No row: nothing was changed, and it takes a turn.
-  // name, claim, most ttl, own process -> process, claim, token, ttl of the waiter that has it now;
-  // it was woken, unless it is of the own process. The statement `freed` changes a row if nobody waits.
+  // The same in one statement, the first of them, where the next in line is simply the one behind who
+  // came last: it changes something, if it did. name, claim, most ttl, own process.
+  Script pass_on;
+  // name, claim, most ttl, own process, a number that no request before had -> process, claim, token,
+  // ttl of the waiter that has it now; it was woken, unless it is of the own process. The statement
+  // `freed`, if there is one, changes a row if nobody waits.
   Script hand_over;
-  std::size_t freed = 0;
+  std::optional<std::size_t> freed;
   // name, claim, mode, permits, ttl, process, outlives, label -> the last token, label of the holder,
   // time that it has, how many wait before the claim
   Script enqueue;

@@ -207,6 +207,11 @@ Task<Result<Taken>> ServerTable::acquire(const Claim& claim, bool queue, Deadlin
     Result<std::optional<Taken>> waits = co_await enqueue(claim, key, deadline, stop);
     if (!waits) co_return waits.failure();
     if (*waits) co_return **waits;
+    if (claim.mode == Mode::exclusive) {
+      // Nobody has it (any more), most likely.
+      Result<Taken> at_once = co_await take(claim, deadline, stop);
+      if (!at_once || at_once->given) co_return at_once;
+    }
   }
   Taken taken;
   std::optional<Failure> refused;
@@ -296,14 +301,27 @@ Task<Result<Taken>> ServerTable::look(const Claim& claim, Deadline deadline, std
 
 // ---- Giving back -------------------------------------------------------------------------------
 
+Task<Result<bool>> ServerTable::pass_on(const Claim& claim, const Key& key, bool& repeated,
+                                        Deadline deadline) {
+  const Script& script = server_.dialect().pass_on;
+  std::vector<SqlStatement> statements =
+      script.with({key.key, to_value(claim.id), std::int64_t{Turn::kProvisionalTtl.count()},
+                   server_.process()});
+  const Result<Asked> asked = co_await ask(std::move(statements), deadline, std::stop_token(),
+                                           Urgency::urgent, script.last);
+  if (!asked) co_return asked.failure();
+  repeated = repeated || asked->repeated;
+  co_return asked->outcome.results.at(0).affected > 0;
+}
+
 Task<Result<bool>> ServerTable::give_back(const Claim& claim, const Key& key, bool others_wait,
                                           bool& repeated, Deadline deadline) {
   const Dialect& sql = server_.dialect();
   std::vector<SqlStatement> statements;
   if (others_wait) {
-    statements =
-        sql.hand_over.with({key.key, to_value(claim.id),
-                            std::int64_t{Turn::kProvisionalTtl.count()}, server_.process()});
+    statements = sql.hand_over.with({key.key, to_value(claim.id),
+                                     std::int64_t{Turn::kProvisionalTtl.count()}, server_.process(),
+                                     static_cast<std::int64_t>(runtime_.random() >> 1)});
   } else {
     statements.push_back({sql.free, {key.key, to_value(claim.id)}});
   }
@@ -313,7 +331,8 @@ Task<Result<bool>> ServerTable::give_back(const Claim& claim, const Key& key, bo
   if (!asked) co_return asked.failure();
   repeated = repeated || asked->repeated;
   const std::vector<SqlRows>& results = asked->outcome.results;
-  if (results.at(others_wait ? sql.freed : 0).affected == 1) co_return true;
+  const std::optional<std::size_t> freed = others_wait ? sql.freed : 0;
+  if (freed && results.at(*freed).affected == 1) co_return true;
   if (!others_wait || results.at(sql.hand_over.answer).empty()) co_return false;
   const SqlRows& winner = results.at(sql.hand_over.answer);
   if (winner.number(0, 0) == server_.process() && server_.on_wake) {
@@ -330,6 +349,15 @@ Task<Result<bool>> ServerTable::release(const Claim& claim, Deadline deadline, b
   bool repeated = false;
   if (claim.mode == Mode::exclusive && (holds || !has_queued)) {
     if (!has_queued) {
+      const Result<bool> freed = co_await give_back(claim, key, false, repeated, deadline);
+      if (!freed || *freed) co_return freed;
+    }
+    if (!server_.dialect().pass_on.empty()) {
+      const Result<bool> passed = co_await pass_on(claim, key, repeated, deadline);
+      if (!passed || *passed) co_return passed;
+    }
+    // Perhaps nobody is behind us any more.
+    if (has_queued && can_hand_over && !server_.dialect().freed) {
       const Result<bool> freed = co_await give_back(claim, key, false, repeated, deadline);
       if (!freed || *freed) co_return freed;
     }
@@ -394,76 +422,6 @@ Task<std::vector<Result<Grant>>> ServerTable::renew(std::span<const Hold> holds,
     }
   }
   co_return outcomes;
-}
-
-// ---- Showing -----------------------------------------------------------------------------------
-
-Task<Result<LockInfo>> ServerTable::inspect(const Name& name, Deadline deadline) {
-  std::vector<Name> names(1, name);
-  Result<std::vector<LockInfo>> described = co_await describe(std::move(names), deadline);
-  if (!described) co_return described.failure();
-  co_return described->front();
-}
-
-Task<Result<std::vector<LockInfo>>> ServerTable::list(const std::string& prefix,
-                                                      Deadline deadline) {
-  std::vector<SqlStatement> statements;
-  statements.push_back({server_.dialect().names, {}});
-  // Who looks, looks at a crowd as well: not behind all of it.
-  const Result<Asked> asked =
-      co_await ask(std::move(statements), deadline, std::stop_token(), Urgency::urgent);
-  if (!asked) co_return asked.failure();
-  const SqlRows& rows = asked->outcome.results.at(0);
-  const std::string wanted = prefix_ + prefix;
-  std::vector<Name> names;
-  for (std::size_t i = 0; i < rows.rows.size(); ++i) {
-    const std::string full = Key::name_of(rows.bytes(i, 0), rows.at(i, 1));
-    if (!full.starts_with(wanted)) continue;
-    const std::string name = full.substr(prefix_.size());
-    if (!Name::problem_with(name)) names.emplace_back(name);
-  }
-  std::sort(names.begin(), names.end());
-  Result<std::vector<LockInfo>> all = co_await describe(std::move(names), deadline);
-  if (all) {
-    std::erase_if(
-        *all, [](const LockInfo& info) { return info.holders.empty() && info.waiters.empty(); });
-  }
-  co_return all;
-}
-
-Task<Result<std::vector<LockInfo>>> ServerTable::describe(std::vector<Name> names,
-                                                          Deadline deadline) {
-  constexpr std::size_t kPart = 50;
-  constexpr std::int64_t kLongestLine = 100'000;
-  const Dialect& sql = server_.dialect();
-  std::vector<LockInfo> all;
-  for (std::size_t begin = 0; begin < names.size(); begin += kPart) {
-    const std::size_t end = std::min(begin + kPart, names.size());
-    std::vector<ServerRows> rows;
-    std::vector<SqlStatement> statements;
-    for (const std::string& text : sql.begin_reading) statements.push_back({text, {}});
-    for (std::size_t i = begin; i < end; ++i) {
-      rows.emplace_back(sql, key_of(names[i]).key, ClaimId(), server_.process());
-      for (SqlStatement& question : rows.back().questions(false, kLongestLine)) {
-        statements.push_back(std::move(question));
-      }
-    }
-    statements.push_back({sql.commit, {}});
-    const Result<Asked> asked =
-        co_await ask(std::move(statements), deadline, std::stop_token(), Urgency::urgent);
-    if (!asked)
-      co_return Failure(asked.code() == Code::unknown ? Code::unreachable : asked.code(),
-                        asked.message());
-    for (std::size_t i = begin; i < end; ++i) {
-      ServerRows& each = rows[i - begin];
-      if (each.read(asked->outcome.results, sql.begin_reading.size() + 3 * (i - begin))) {
-        all.push_back(Turn(each, each.row(), each.now()).describe(names[i]));
-      } else {
-        all.push_back(LockInfo{.name = names[i]});
-      }
-    }
-  }
-  co_return all;
 }
 
 // ---- Cleaning ----------------------------------------------------------------------------------

@@ -57,6 +57,7 @@ class ServerTable {
   Task<Result<LockInfo>> inspect(const Name& name, Deadline deadline);
   Task<Result<std::vector<LockInfo>>> list(const std::string& prefix, Deadline deadline);
 
+  Key key_of(const Name& name) const { return Key(prefix_ + name.bytes()); }
   void stop() { background_.stop(); }
 
  private:
@@ -72,9 +73,9 @@ class ServerTable {
   // The short ways; nothing if it takes a turn.
   Task<Result<std::optional<Taken>>> enqueue(const Claim& claim, const Key& key, Deadline deadline,
                                              std::stop_token stop);
+  Task<Result<bool>> pass_on(const Claim& claim, const Key& key, bool& repeated, Deadline deadline);
   Task<Result<bool>> give_back(const Claim& claim, const Key& key, bool others_wait, bool& repeated,
                                Deadline deadline);
-  Key key_of(const Name& name) const { return Key(prefix_ + name.bytes()); }
   // One request without a transaction of its own. Made anew after a deadlock, when the tables were
   // missing, and when the connection broke before the answer came: all of them can be repeated.
   // What comes behind the statement `last` may fail.

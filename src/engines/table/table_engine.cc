@@ -24,10 +24,12 @@ TableEngine::TableEngine(Runtime& runtime, std::unique_ptr<TableServer> server,
   server_->on_deaf = [this] {
     for (const auto& [claim, waiter] : waiters_) waiter->told.set();
   };
-  server_->on_present = [this](const std::unordered_set<ClaimId>& present) {
+  server_->awaited = [this] {
+    std::vector<TableServer::Awaited> all;
     for (const auto& [claim, waiter] : waiters_) {
-      if (!present.contains(claim)) on_wake(claim, std::nullopt);
+      if (!waiter->told.is_set()) all.push_back({waiter->key, claim, waiter->alone});
     }
+    return all;
   };
 }
 
@@ -36,7 +38,9 @@ TableEngine::TableEngine(Runtime& runtime, std::unique_ptr<TableServer> server,
 Task<Result<Grant>> TableEngine::acquire(const Claim& claim, const Wait& wait) {
   if (wait.stop.stop_requested()) co_return cancelled();
   given_up_.erase(claim.id);
-  if (claim.mode == Mode::exclusive) {
+  // Where there was a crowd a moment ago, one does not try to get past it.
+  const bool crowded = wait.queue && crowds_.contains(claim.name, runtime().now());
+  if (claim.mode == Mode::exclusive && !crowded) {
     const Result<Taken> taken = co_await table_.take(claim, answer_deadline(wait), wait.stop);
     if (!taken) {
       if (taken.code() == Code::unknown) expect_late_execution(claim);
@@ -45,7 +49,7 @@ Task<Result<Grant>> TableEngine::acquire(const Claim& claim, const Wait& wait) {
     }
     if (taken->given) co_return Grant{taken->given->token, taken->sent_at, claim.ttl};
   }
-  if (wait.queue) co_return co_await wait_in_line(claim, wait);
+  if (wait.queue) co_return co_await wait_in_line(claim, wait, !crowded);
   co_return co_await try_once(claim, wait);
 }
 
@@ -102,11 +106,11 @@ BootTime TableEngine::next_look(const Claim& claim, const Standing& standing) co
   return look_at;
 }
 
-Task<Result<Grant>> TableEngine::wait_in_line(const Claim& claim, const Wait& wait) {
+Task<Result<Grant>> TableEngine::wait_in_line(const Claim& claim, const Wait& wait, bool tried) {
   // Who stands in the line outlasts a server that is being restarted.
   constexpr Duration kPatience = std::chrono::seconds(30);
   constexpr Duration kPause = std::chrono::milliseconds(100);
-  Waiter self(*this, claim.id);
+  Waiter self(*this, claim);
   bool turn = true;      // a look would not be enough
   bool in_line = false;  // it stood there once
   BootTime last_answer = runtime().now();
@@ -126,7 +130,8 @@ Task<Result<Grant>> TableEngine::wait_in_line(const Claim& claim, const Wait& wa
         waited_at = taken->sent_at;
         given_before = taken->standing.last_token;
       }
-      if (!in_line) server_->now_waiting();
+      server_->now_waiting();
+      crowds_.add(claim.name, now);
       in_line = true;
       turn = false;
       last_answer = now;
@@ -136,7 +141,7 @@ Task<Result<Grant>> TableEngine::wait_in_line(const Claim& claim, const Wait& wa
       const bool passing = taken.code() == Code::unreachable || taken.code() == Code::unknown;
       if (wait.stop.stop_requested()) co_return co_await leave(claim, cancelled());
       // The short way was answered, or the queue: somebody has it, and our time is over.
-      const bool known = in_line || claim.mode == Mode::exclusive;
+      const bool known = in_line || (tried && claim.mode == Mode::exclusive);
       if (known && taken.code() == Code::unreachable && wait.deadline.passed(now)) {
         co_return co_await leave(claim, Failure::busy(std::move(busy)));
       }

@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "engines/table/crowds.h"
 #include "engines/table/server_table.h"
 #include "holdfast/engine.h"
 #include "holdfast/options.h"
@@ -30,14 +31,20 @@ class TableEngine final : public Engine {
  private:
   // A claim of this client that stands in the queue.
   struct Waiter {
-    Waiter(TableEngine& the_engine, const ClaimId& the_id)
-        : engine(the_engine), id(the_id), told(the_engine.runtime()) {
+    Waiter(TableEngine& the_engine, const Claim& claim)
+        : engine(the_engine),
+          id(claim.id),
+          key(the_engine.table_.key_of(claim.name).key),
+          alone(claim.mode == Mode::exclusive),
+          told(the_engine.runtime()) {
       engine.waiters_.emplace(id, this);
     }
     ~Waiter() { engine.waiters_.erase(id); }
 
     TableEngine& engine;
     ClaimId id;
+    std::string key;
+    bool alone;
     Event told;
     std::optional<Given> given;
     bool must_ask = false;  // it is not in the queue any more
@@ -55,7 +62,8 @@ class TableEngine final : public Engine {
     return wait.queue ? limit : request_deadline(limit);
   }
   Task<Result<Grant>> try_once(const Claim& claim, const Wait& wait);
-  Task<Result<Grant>> wait_in_line(const Claim& claim, const Wait& wait);
+  // `tried`: it is known that somebody has it.
+  Task<Result<Grant>> wait_in_line(const Claim& claim, const Wait& wait, bool tried);
   // Gets a claim into the queue, or tells how it stands there. With `turn`, a look is not enough.
   Task<Result<Taken>> stand(const Claim& claim, bool in_line, bool turn, const Wait& wait);
   BootTime next_look(const Claim& claim, const Standing& standing) const;
@@ -71,6 +79,7 @@ class TableEngine final : public Engine {
   Guarantees guarantees_;
   Duration request_timeout_;
   std::unordered_map<ClaimId, Waiter*> waiters_;
+  Crowds crowds_;
   std::unordered_set<ClaimId> given_up_;
   ServerTable table_;
   TaskGroup background_;  // Last: its tasks end before what they use.

@@ -38,7 +38,7 @@ class TableServer {
   // `after` it, in the same request. What is sent after it may fail.
   virtual void wake(const Wake& wake, const ServerRows& rows, std::vector<SqlStatement>& inside,
                     std::vector<SqlStatement>& after) = 0;
-  // A claim of this client stands in the queue since now.
+  // A claim of this client stands in the queue, and is about to wait, for the first time or again.
   virtual void now_waiting() {}
   virtual void close() = 0;
 
@@ -46,8 +46,13 @@ class TableServer {
   std::function<void(const ClaimId&, std::optional<Given>)> on_wake;
   // Wake-ups may have been lost: all should look.
   std::function<void()> on_deaf;
-  // These stand in the queues; who does not any more should be told.
-  std::function<void(const std::unordered_set<ClaimId>&)> on_present;
+  // Who of this client waits, and has not been told yet.
+  struct Awaited {
+    std::string key;
+    ClaimId claim;
+    bool alone = true;  // it wants the lock for itself
+  };
+  std::function<std::vector<Awaited>()> awaited;
 };
 
 }  // namespace holdfast::internal::table
