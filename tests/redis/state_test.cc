@@ -226,6 +226,30 @@ TEST(RedisState, FlushedScriptsGoUnnoticed) {
   done = true;
 }
 
+// A script is some kilobytes: a thousand leases would send megabytes every few seconds.
+TEST(RedisState, RenewalsDoNotBringTheirScriptsEachTime) {
+  RedisServer server;
+  Client client = open(server.url());
+  std::vector<Lease> held;
+  for (int i = 0; i < 20; ++i) {
+    held.push_back(client.mutex("x" + std::to_string(i), {.ttl = 1500ms}).acquire().value());
+    held.push_back(
+        client.shared_mutex("s" + std::to_string(i), {.ttl = 1500ms}).acquire_shared().value());
+  }
+  const auto calls = [&](const std::string& command) {
+    const std::string stats = server.command({"INFO", "commandstats"});
+    const std::string field = "cmdstat_" + command + ":calls=";
+    const std::size_t place = stats.find(field);
+    return place == std::string::npos ? 0 : std::stoi(stats.substr(place + field.size()));
+  };
+  const int acquired = calls("eval") + calls("evalsha");
+  const auto renewed = [&] { return calls("eval") + calls("evalsha") - acquired; };
+  EXPECT_TRUE(eventually([&] { return renewed() >= 80; })) << "each of them twice";
+  const int with_script = calls("eval");
+  EXPECT_TRUE(eventually([&] { return renewed() >= 200; }));
+  EXPECT_EQ(calls("eval"), with_script);
+}
+
 TEST(RedisState, FlushedDataIsHeardOfAndTokensStillGrow) {
   RedisServer server;
   Client client = open(server.url());

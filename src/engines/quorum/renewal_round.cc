@@ -31,8 +31,11 @@ Task<void> RenewalRounds::renew_at(std::shared_ptr<Round> round, std::size_t nod
   const Result<void> ready = co_await voter.ready(deadline);
   if (!ready) round->add_why(ready.message());
   const std::vector<Hold>& all = round->holds;
-  for (std::size_t begin = 0; ready && begin < all.size(); begin += kPart) {
-    const std::size_t end = std::min(begin + kPart, all.size());
+  // One alone at first: a node may have something to learn from it (a script) that the others then need
+  // not bring.
+  std::size_t end = 0;
+  for (std::size_t begin = 0; ready && begin < all.size(); begin = end) {
+    end = std::min(begin + (begin == 0 ? 1 : kPart), all.size());
     std::vector<Hold> part(all.begin() + static_cast<std::ptrdiff_t>(begin),
                            all.begin() + static_cast<std::ptrdiff_t>(end));
     const std::vector<Result<Standing>> answers = co_await voter.renew(std::move(part), deadline);

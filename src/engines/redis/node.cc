@@ -29,7 +29,10 @@ Node::Node(Runtime& runtime, const ConnectionSettings& settings, const Connectio
           [this](Deadline) -> Task<Result<Endpoint>> { co_return connection_.endpoint(); }),
       hurry_(runtime),
       background_(runtime) {
-  connection_.on_lost = [this] { tracked_by_ = 0; };
+  connection_.on_lost = [this] {
+    tracked_by_ = 0;
+    loaded_.clear();
+  };
   subscription_.on_grant = [this](const PushedGrant& pushed) { hear(pushed); };
   subscription_.on_lost = [this] {
     tracked_by_ = 0;
@@ -75,12 +78,28 @@ Task<Result<Answer>> Node::run(Invocation invocation, bool asking, Deadline dead
 Task<std::vector<Result<Answer>>> Node::run_all(const std::vector<Invocation>& invocations,
                                                 Deadline deadline) {
   std::vector<std::string> commands;
-  commands.reserve(invocations.size());
+  commands.reserve(invocations.size() + 1);
+  std::vector<Script*> loading;  // in the same write, so that the next time a digest is enough
+  for (const Invocation& invocation : invocations) {
+    if (loaded_.insert(invocation.script).second) {
+      loading.push_back(invocation.script);
+      commands.push_back(encode({"SCRIPT", "LOAD", invocation.script->source}));
+    }
+  }
   for (const Invocation& invocation : invocations) {
     commands.push_back(invocation.command(invocation.script->digest.empty()));
   }
   std::vector<Result<Answer>> answers =
       co_await connection_.call_all(std::move(commands), deadline);
+  for (std::size_t i = 0; i < loading.size(); ++i) {
+    const Result<Answer>& answer = answers[i];
+    if (answer && answer->reply.kind == Reply::Kind::bulk) {
+      loading[i]->digest = answer->reply.text;
+    } else {
+      loaded_.erase(loading[i]);
+    }
+  }
+  answers.erase(answers.begin(), answers.begin() + static_cast<std::ptrdiff_t>(loading.size()));
   for (std::size_t i = 0; i < answers.size(); ++i) {
     if (!answers[i] || !answers[i]->reply.is_error("NOSCRIPT")) continue;
     answers[i] = co_await connection_.call(invocations[i].command(true), deadline);

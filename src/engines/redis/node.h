@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "engines/redis/connection.h"
 #include "engines/redis/keys.h"
@@ -85,6 +86,8 @@ class Node {
   Duration request_timeout_;
   Connection connection_;
   Subscription subscription_;
+  // Scripts that run_all has sent on this connection: another one may lead to a server without them.
+  std::unordered_set<const Script*> loaded_;
   std::int64_t tracked_by_ = 0;  // the subscription to which the command connection's news go
   std::unordered_map<ClaimId, Waiter*> waiters_;
   bool pinging_ = false;

@@ -71,12 +71,14 @@ Task<void> Renewals::renew_at(Node& node, std::vector<Renewing> batch, Deadline 
 Task<void> Renewals::renew_in_parts(Node& node, std::vector<Renewing> all, Deadline deadline) {
   // Enough to hide the way to the server, and little enough for its buffers and ours.
   constexpr std::size_t kPart = 500;
-  for (std::size_t begin = 0; begin < all.size(); begin += kPart) {
-    const auto first = all.begin() + static_cast<std::ptrdiff_t>(begin);
-    const auto last =
-        all.begin() + static_cast<std::ptrdiff_t>(std::min(begin + kPart, all.size()));
+  // One alone at first: from then on the server knows the script, and the others need not bring it.
+  std::size_t size = 1;
+  for (auto first = all.begin(); first != all.end(); size = kPart) {
+    const auto left = static_cast<std::size_t>(all.end() - first);
+    const auto last = first + static_cast<std::ptrdiff_t>(std::min(size, left));
     std::vector<Renewing> part(first, last);
     co_await renew_at(node, std::move(part), deadline);
+    first = last;
   }
 }
 
