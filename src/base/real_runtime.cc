@@ -351,8 +351,9 @@ bool RealRuntime::background_needed() const {
 }
 
 RealRuntime::Duty RealRuntime::duty() const {
-  if (!background_needed()) return Duty::rest;
+  // Also where there is nothing but callers who wait for each other: they count on it.
   if (crowded_ && !driven_) return Duty::drive;
+  if (!background_needed()) return Duty::rest;
   const bool busy = now() - last_call_ < kLinger;
   // Between short calls it neither rests nor drives: to be woken after each would cost more than
   // the calls themselves.

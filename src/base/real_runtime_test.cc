@@ -250,6 +250,38 @@ class VainLookout final : public Lookout {
   std::atomic<bool> looked = false;
 };
 
+// Where a driver leaves others behind who wait for nothing but a word of a third.
+TEST(RealRuntimeTest, ACrowdThatWaitsUsesNoProcessorTime) {
+  RealRuntime runtime;
+  auto event = std::make_unique<Event>(runtime);
+  const auto wait = [&]() -> Task<void> { co_await event->wait(); };
+  std::vector<std::future<void>> crowd;
+  std::future<void> driver =
+      std::async(std::launch::async, [&] { runtime.block_on(sleep_for(runtime, 100ms)); });
+  std::this_thread::sleep_for(20ms);
+  for (int i = 0; i < 4; ++i) {
+    crowd.push_back(std::async(std::launch::async, [&] { runtime.block_on(wait()); }));
+  }
+  ASSERT_EQ(driver.wait_for(kPatience), std::future_status::ready);
+  std::this_thread::sleep_for(50ms);
+  const std::clock_t before = std::clock();
+  std::this_thread::sleep_for(500ms);
+  EXPECT_LT(std::clock() - before, CLOCKS_PER_SEC / 20) << "somebody polls";
+  const auto set = [&]() -> Task<void> {
+    event->set();
+    co_return;
+  };
+  runtime.block_on(set());
+  for (std::future<void>& each : crowd) {
+    EXPECT_EQ(each.wait_for(kPatience), std::future_status::ready);
+  }
+  const auto destroy = [&]() -> Task<void> {
+    event.reset();
+    co_return;
+  };
+  runtime.block_on(destroy());
+}
+
 // While the driver looks for an answer, who blocks leaves to it what is ready. The end of the
 // driver's own call may be among it, and then the driver must not go to sleep.
 TEST(RealRuntimeTest, ADriverWhoseCallEndsWhileItLooksIsDone) {
