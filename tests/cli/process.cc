@@ -151,8 +151,8 @@ bool is_alive(pid_t pid) {
   return !stat.empty() && stat[0] != 'Z' && stat[0] != 'X';
 }
 
-bool eventually(const std::function<bool()>& condition) {
-  const auto limit = std::chrono::steady_clock::now() + 30s;
+bool eventually(const std::function<bool()>& condition, std::chrono::seconds patience) {
+  const auto limit = std::chrono::steady_clock::now() + patience;
   while (!condition()) {
     if (std::chrono::steady_clock::now() > limit) return false;
     std::this_thread::sleep_for(2ms);

@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <functional>
 #include <map>
 #include <optional>
@@ -54,7 +55,8 @@ std::vector<pid_t> children_of(pid_t pid);
 std::string name_of(pid_t pid);
 // True if it exists and is no zombie.
 bool is_alive(pid_t pid);
-// True as soon as the condition is; false after half a minute.
-bool eventually(const std::function<bool()>& condition);
+// True as soon as the condition is; false when patience is over.
+bool eventually(const std::function<bool()>& condition,
+                std::chrono::seconds patience = std::chrono::seconds(30));
 
 }  // namespace holdfast::test
