@@ -139,7 +139,6 @@ TEST(RealRuntimeTest, ManyBlockedCallersAllComeBack) {
   EXPECT_EQ(back, 32);
 }
 
-// One caller's call is finished by another's hand: it must not sleep on.
 TEST(RealRuntimeTest, ACallerWhoIsAloneAgainPaysNoThreadHop) {
   RealRuntime runtime;
   std::vector<std::thread> crowd;
@@ -159,6 +158,7 @@ TEST(RealRuntimeTest, ACallerWhoIsAloneAgainPaysNoThreadHop) {
   EXPECT_EQ(ran_on, std::this_thread::get_id());
 }
 
+// One caller's call is finished by another's hand: it must not sleep on.
 TEST(RealRuntimeTest, CallersCanWakeEachOther) {
   RealRuntime runtime;
   for (int i = 0; i < 200; ++i) {

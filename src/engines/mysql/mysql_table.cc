@@ -168,12 +168,8 @@ Task<Result<void>> MysqlTable::open_listener() {
   if (process_ != 0) statements.push_back(in_order({dialect().move_waiters, {fresh, process_}}));
   const Deadline deadline = Deadline::at(runtime_.now() + settings_.connection.connect_timeout);
   const SqlOutcome begun = co_await (*connected)->run(std::move(statements), deadline);
-  if (!begun.ok()) {
-    SqlError error = *begun.error;
-    error.may_have_run = false;
-    co_return failure_of(error);
-  }
-  if (!got_lock(begun)) co_return no_lock();
+  const Result<void> named = lock_taken(begun);
+  if (!named) co_return named;
   listener_ = std::move(connected).value();
   keeper_ = std::move(keeper).value();
   process_ = fresh;
@@ -188,12 +184,8 @@ Task<Result<std::unique_ptr<MariadbConnection>>> MysqlTable::open_keeper(Process
   statements.push_back({"SET SESSION wait_timeout = 2147483", {}});  // It says nothing for weeks.
   const Deadline deadline = Deadline::at(runtime_.now() + settings_.connection.connect_timeout);
   const SqlOutcome kept = co_await (*connected)->run(std::move(statements), deadline);
-  if (!kept.ok()) {
-    SqlError error = *kept.error;
-    error.may_have_run = false;
-    co_return failure_of(error);
-  }
-  if (!got_lock(kept)) co_return no_lock();
+  const Result<void> taken = lock_taken(kept);
+  if (!taken) co_return taken.failure();
   co_return connected;
 }
 
@@ -202,7 +194,13 @@ bool MysqlTable::got_lock(const SqlOutcome& outcome) {
   return !named.empty() && !named.null(0, 0) && named.number(0, 0) == 1;
 }
 
-Failure MysqlTable::no_lock() const {
+Result<void> MysqlTable::lock_taken(const SqlOutcome& outcome) const {
+  if (!outcome.ok()) {
+    SqlError error = *outcome.error;
+    error.may_have_run = false;  // Whatever it did ends with its connection.
+    return failure_of(error);
+  }
+  if (got_lock(outcome)) return Result<void>();
   return Failure(Code::unreachable, "MySQL at " + where_ + ": GET_LOCK gave nothing");
 }
 
@@ -223,12 +221,12 @@ Task<void> MysqlTable::keep_listening() {
 }
 
 Task<void> MysqlTable::sleep_and_look() {
-  const std::vector<Awaited> awaited = this->awaited();
-  if (awaited.empty()) {
+  const std::vector<Awaited> waiting = awaited();
+  if (waiting.empty()) {
     wanted_.reset();
     co_return;
   }
-  Listening listening = listen_for(awaited, process_, kLongestSleep);
+  Listening listening = listen_for(waiting, process_, kLongestSleep);
   std::vector<SqlStatement> first(1, std::move(listening.sleep));
   std::vector<SqlStatement> news(1, std::move(listening.news));
   const Deadline deadline =

@@ -50,7 +50,8 @@ class MysqlTable final : public table::TableServer {
   Task<void> sleep_and_look();
   void tell(const SqlRows& news);
   static bool got_lock(const SqlOutcome& outcome);
-  Failure no_lock() const;
+  // What came of a request that begins with GET_LOCK, when a connection is opened.
+  Result<void> lock_taken(const SqlOutcome& outcome) const;
 
   Runtime& runtime_;
   Settings settings_;
