@@ -33,6 +33,8 @@ RealRuntime::Inside::Inside(RealRuntime& runtime)
 RealRuntime::Inside::~Inside() {
   if (!lock_.owns_lock()) return;
   runtime_.run_ready();
+  // Last of all: what ran just now may have ended the call of one to whom the role was offered.
+  if (!runtime_.driven_ && !runtime_.stopping_) runtime_.pass_role_on();
   release();
 }
 
@@ -270,7 +272,10 @@ void RealRuntime::start(Task<void> task) {
   const Inside inside(*this);
   run_detached(std::move(task));
   if (!looking_) run_pending();
-  if (!driven_ && background_needed()) wake_background();
+  if (!driven_ && background_needed()) {
+    background_resting_ = false;
+    wake_background();
+  }
 }
 
 void RealRuntime::block_on(Task<void> task) {
@@ -293,7 +298,6 @@ void RealRuntime::block_on(Task<void> task) {
       if (driven_ && driver_ == nullptr && !crowded_) kick_driver();
       wait_for_result(me, inside);
     }
-    if (inside.lock_.owns_lock() && !driven_) pass_role_on();
   }
   if (me.error) std::rethrow_exception(me.error);
 }
@@ -393,7 +397,6 @@ void RealRuntime::background() {
     if (stopping_) return;
     background_resting_ = now_due == Duty::rest;
     if (now_due == Duty::linger) set_alarm(kLinger);
-    if (!driven_ && !blocked_.empty()) pass_role_on();
   }
 }
 

@@ -92,7 +92,8 @@ class RealRuntime final : public Runtime, public Loop {
   // Runs `work` on a thread of its own, for what none of our threads may do.
   static void run_elsewhere(std::function<void()> work);
 
-  // Takes the monitor for the life of the object; for completion handlers of io().
+  // Takes the monitor for the life of the object; for completion handlers of io(). Who leaves it
+  // passes the driver's role on if nobody has it.
   class Inside {
    public:
     explicit Inside(RealRuntime& runtime);

@@ -320,5 +320,51 @@ TEST(RealRuntimeTest, ADriverWhoseCallEndsWhileItLooksIsDone) {
   }
 }
 
+// Has an answer for whoever asked.
+class AnsweringLookout final : public Lookout {
+ public:
+  explicit AnsweringLookout(Event& answered) : answered_(answered) {}
+  bool expecting() const override { return true; }
+  bool look() override {
+    looked = true;
+    if (!asked) return false;
+    answered_.set();
+    return true;
+  }
+  bool asked = false;
+  std::atomic<bool> looked = false;
+
+ private:
+  Event& answered_;
+};
+
+// The background thread looks, a caller blocks, and its answer is found: the role is offered to a
+// caller who is done before it can take it, and must come back to the background thread.
+TEST(RealRuntimeTest, ARoleThatNobodyTakesIsNotLost) {
+  for (int round = 0; round < 50; ++round) {
+    RealRuntime runtime;
+    Event answered(runtime);
+    AnsweringLookout lookout(answered);
+    std::promise<void> rang;
+    const auto look_and_ring = [&]() -> Task<void> {
+      runtime.add_lookout(lookout);
+      co_await sleep_for(runtime, 5ms);
+      runtime.remove_lookout(lookout);
+      rang.set_value();
+    };
+    runtime.start(look_and_ring());
+    while (!lookout.looked) std::this_thread::yield();
+    const auto ask = [&]() -> Task<void> {
+      lookout.asked = true;
+      co_await answered.wait();
+    };
+    runtime.block_on(ask());
+    const bool in_time = rang.get_future().wait_for(kPatience) == std::future_status::ready;
+    EXPECT_TRUE(in_time) << "nobody drives, and a timer waits, in round " << round;
+    if (!in_time) runtime.block_on(sleep_for(runtime, 1ms));
+    ASSERT_TRUE(in_time);
+  }
+}
+
 }  // namespace
 }  // namespace holdfast::internal
