@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <stdexcept>
+#include <thread>
 #include <utility>
 
 #include "process.h"
@@ -104,17 +105,43 @@ void League::add(Comparison comparison) {
   if (measured) report_.add(std::move(comparison));
 }
 
+void League::wait_for_quiet() const {
+  const auto used_s = [&] {
+    double sum = 0;
+    for (const Team& team : teams_) {
+      for (const Worker& worker : team.workers) sum += cpu_seconds(worker.pid());
+    }
+    return sum;
+  };
+  constexpr Seconds kLook{0.02}, kLongest{1};
+  constexpr double kQuiet = 0.05;  // of a CPU
+  double before = used_s();
+  for (Seconds waited{0}; waited < kLongest; waited += kLook) {
+    std::this_thread::sleep_for(kLook);
+    const double now = used_s();
+    if (now - before < kQuiet * kLook.count()) return;
+    before = now;
+  }
+}
+
 // play(team, warm): once for each that is not out, before the first repetition with `warm` true.
 template <class F>
 void League::each_repetition(const std::string& what, F play) {
+  std::vector<Team*> turns;
+  for (Team& team : teams_) turns.push_back(&team);
   for (int i = -1; i < plan_.repetitions; ++i) {
-    for (Team& team : teams_) {
+    // Every other time from the last to the first: what one leaves behind in the machine should not
+    // always meet the same other.
+    std::ranges::reverse(turns);
+    for (Team* turn : turns) {
+      Team& team = *turn;
       if (!team.failure.empty()) continue;
       report_.progress(
           what + ", " + team.entrant.name +
           (i < 0 ? ": warming up" : format(": repetition %d of %d", i + 1, plan_.repetitions)));
       try {
         server_.flush();
+        wait_for_quiet();
         play(team, i < 0);
       } catch (const std::exception& error) {
         give_up(team, error.what());

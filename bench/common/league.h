@@ -85,6 +85,8 @@ class League {
   // How long so many of its workers should run before anything counts. They are warm then.
   Seconds warm_up(Team& team, int count) const;
   void give_up(Team& team, const std::string& why);
+  // For a moment, until no worker is busy: a JVM goes on compiling when it has answered.
+  void wait_for_quiet() const;
   template <class F>
   void each_repetition(const std::string& what, F play);
   Comparison comparison(const std::string& name, const std::string& what, const char* unit,
