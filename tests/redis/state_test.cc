@@ -1,6 +1,7 @@
 // Servers in a bad state: loading, read-only, full, with other people's keys in the lock's place,
 // emptied. Each gives a clear error or is got over; what is held can be given back.
 #include <algorithm>
+#include <future>
 #include <mutex>
 
 #include "redis_testing.h"
@@ -226,6 +227,33 @@ TEST(RedisState, FlushedScriptsGoUnnoticed) {
   done = true;
 }
 
+int calls(RedisServer& server, const std::string& command) {
+  const std::string stats = server.command({"INFO", "commandstats"});
+  const std::string field = "cmdstat_" + command + ":calls=";
+  const std::size_t place = stats.find(field);
+  return place == std::string::npos ? 0 : std::stoi(stats.substr(place + field.size()));
+}
+
+int scripts_run(RedisServer& server) { return calls(server, "eval") + calls(server, "evalsha"); }
+
+// Who waits for one lock asks for others too, and those are free as ever.
+TEST(RedisState, WhoWaitsTakesFreeLocksByTheShortWay) {
+  RedisServer server;
+  Client client = open(server.url());
+  Lease held = client.mutex("busy").acquire().value();
+  std::future<Result<Lease>> waiting =
+      std::async(std::launch::async, [&] { return client.mutex("busy").acquire(); });
+  ASSERT_TRUE(eventually([&] { return client.inspect("busy").value().waiters.size() == 1; }));
+  const int scripts = scripts_run(server);
+  const int long_ways = calls(server, "hget");
+  Mutex mutex = client.mutex("free");
+  for (int i = 0; i < 50; ++i) mutex.acquire().value().release().value();
+  EXPECT_EQ(scripts_run(server) - scripts, 100);
+  EXPECT_EQ(calls(server, "hget"), long_ways);
+  ASSERT_TRUE(held.release());
+  EXPECT_EQ(told(waiting.get()), "granted");
+}
+
 // A script is some kilobytes: a thousand leases would send megabytes every few seconds.
 TEST(RedisState, RenewalsDoNotBringTheirScriptsEachTime) {
   RedisServer server;
@@ -236,18 +264,12 @@ TEST(RedisState, RenewalsDoNotBringTheirScriptsEachTime) {
     held.push_back(
         client.shared_mutex("s" + std::to_string(i), {.ttl = 1500ms}).acquire_shared().value());
   }
-  const auto calls = [&](const std::string& command) {
-    const std::string stats = server.command({"INFO", "commandstats"});
-    const std::string field = "cmdstat_" + command + ":calls=";
-    const std::size_t place = stats.find(field);
-    return place == std::string::npos ? 0 : std::stoi(stats.substr(place + field.size()));
-  };
-  const int acquired = calls("eval") + calls("evalsha");
-  const auto renewed = [&] { return calls("eval") + calls("evalsha") - acquired; };
+  const int acquired = scripts_run(server);
+  const auto renewed = [&] { return scripts_run(server) - acquired; };
   EXPECT_TRUE(eventually([&] { return renewed() >= 80; })) << "each of them twice";
-  const int with_script = calls("eval");
+  const int with_script = calls(server, "eval");
   EXPECT_TRUE(eventually([&] { return renewed() >= 200; }));
-  EXPECT_EQ(calls("eval"), with_script);
+  EXPECT_EQ(calls(server, "eval"), with_script);
 }
 
 TEST(RedisState, FlushedDataIsHeardOfAndTokensStillGrow) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "base/crowds.h"
 #include "engines/redis/lock_view.h"
 #include "engines/redis/performer.h"
 #include "engines/redis/renewals.h"
@@ -91,6 +92,7 @@ class RedisEngine final : public Engine {
   redis::Performer performer_;
   redis::Renewals renewals_;
   std::unordered_set<ClaimId> in_line_;  // claims that a server may have in its queue
+  Crowds crowds_;
 };
 
 Guarantees guarantees_of(redis::Layout layout) {
@@ -189,10 +191,11 @@ Task<Result<Grant>> RedisEngine::acquire(const Claim& claim, const Wait& wait) {
     co_return Failure(Code::invalid_argument,
                       "the name '" + claim.name.display() + "' is kept for keys of Holdfast's own");
   }
-  // Who hears already asks once, and stands in the line if need be. Who does not, tries first:
-  // most locks are free.
+  // Most locks are free: try first. Where one will have to wait, and hears already, asking once and
+  // standing in the line if need be saves a round trip.
   Node* known = performer_.known(keys);
-  if (!wait.queue || !known || !known->listening()) {
+  const bool may_queue = wait.queue && known && known->listening();
+  if (!may_queue || !crowds_.contains(claim.name, runtime().now())) {
     if (wait.stop.stop_requested()) co_return cancelled();
     std::optional<Result<Asked>> taken;
     if (claim.mode == Mode::exclusive && claim.ttl <= redis::kLongestTaken) {
@@ -209,6 +212,7 @@ Task<Result<Grant>> RedisEngine::acquire(const Claim& claim, const Wait& wait) {
         taken = read_answer(claim, *performed);
       }
     }
+    if (!taken && may_queue) co_return co_await wait_in_line(claim, keys, wait);
     if (!taken) taken = co_await ask(claim, keys, nullptr, answer_deadline(wait), wait.stop);
     Result<Asked>& asked = *taken;
     if (!asked && wait.stop.stop_requested()) co_return co_await leave(claim, cancelled());
@@ -242,6 +246,7 @@ Task<Result<Grant>> RedisEngine::wait_in_line(const Claim& claim, const Keys& ke
       last_answer = now;
       if (asked->grant) co_return co_await granted(claim, *asked);
       busy = std::move(asked->busy);
+      crowds_.add(claim.name, now);
       // (In a cluster the slot may have moved, and nobody tells those who wait where it was.)
       const bool may_move = settings().layout == redis::Layout::cluster;
       if (busy.rank > 0 && !may_move) look_at = now + runtime().jitter(kLookAgainBehind);

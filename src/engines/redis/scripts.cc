@@ -110,18 +110,8 @@ local function serve(self)
 end
 )lua";
 
-}  // namespace
-
-// The way of a lock that nobody else wants: it costs no more than it must. Each key and argument
-// of a script costs, too.
-const std::string& take_source() {
-  static const std::string source = R"lua(
-if redis.call('EXISTS', KEYS[3]) == 1 then return 0 end
-if not redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
-  local value = redis.call('GET', KEYS[1])
-  if not string.find(value, '^' .. string.rep('%x', 32) .. ' ') or value == ARGV[1] then return 0 end
-  return {0, redis.call('GET', KEYS[2]) or '0', value, redis.call('PTTL', KEYS[1]), 0, 0}
-end
+// The word is mine now, and nobody waits.
+const std::string kTokenOfTaken = R"lua(
 local token = redis.pcall('INCR', KEYS[2])
 if type(token) == 'table' then
   redis.call('DEL', KEYS[1])
@@ -135,13 +125,33 @@ if token < now_us - 1000 then
 end
 return token
 )lua";
+
+}  // namespace
+
+// The way of a lock that nobody else wants: it costs no more than it must. Each key and argument
+// of a script costs, too.
+const std::string& take_source() {
+  static const std::string source = std::string(R"lua(
+if redis.call('EXISTS', KEYS[3]) == 1 then return 0 end
+if not redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
+  local value = redis.call('GET', KEYS[1])
+  if not string.find(value, '^' .. string.rep('%x', 32) .. ' ') or value == ARGV[1] then return 0 end
+  return {0, redis.call('GET', KEYS[2]) or '0', value, redis.call('PTTL', KEYS[1]), 0, 0}
+end
+)lua") + kTokenOfTaken;
   return source;
 }
 
-// Behind an exclusive holder nobody can be served: queueing up is all there is to do.
+// A free lock is taken as above. Behind an exclusive holder nobody can be served: queueing up is all
+// there is to do.
 const std::string& acquire_source() {
   static const std::string source = std::string(R"lua(
 local value = redis.call('GET', KEYS[1])
+if not value and ARGV[3] == 'x' and tonumber(ARGV[2]) <= 600000 and
+   redis.call('EXISTS', KEYS[3]) == 0 then
+  redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+)lua") + kTokenOfTaken + R"lua(
+end
 if ARGV[5] == '1' and ARGV[3] ~= 'p' and value and value ~= ARGV[1] and
    not string.find(value, '^holdfast:') then
   local queue, member = KEYS[3], string.sub(ARGV[1], 1, 33) .. ARGV[6]
@@ -157,7 +167,7 @@ if ARGV[5] == '1' and ARGV[3] ~= 'p' and value and value ~= ARGV[1] and
   return {0, redis.call('GET', KEYS[2]) or '0', value, redis.call('PTTL', KEYS[1]), rank,
     string.find(value, '^' .. string.rep('%x', 32) .. ' ') and 0 or 1}
 end
-)lua") + kCommon + R"lua(
+)lua" + kCommon + R"lua(
 local mine, ttl, mode, permits, wait, tail =
   ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 local id, label = string.sub(mine, 1, 32), string.sub(mine, 34)

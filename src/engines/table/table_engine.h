@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "engines/table/crowds.h"
+#include "base/crowds.h"
 #include "engines/table/server_table.h"
 #include "holdfast/engine.h"
 #include "holdfast/options.h"

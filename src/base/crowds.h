@@ -8,7 +8,7 @@
 #include "holdfast/ids.h"
 #include "holdfast/time.h"
 
-namespace holdfast::internal::table {
+namespace holdfast::internal {
 
 class Crowds {
  public:
@@ -30,4 +30,4 @@ class Crowds {
   std::unordered_map<std::string, BootTime> until_;
 };
 
-}  // namespace holdfast::internal::table
+}  // namespace holdfast::internal
