@@ -111,9 +111,6 @@ class RealRuntime final : public Runtime, public Loop {
     RealRuntime* outer_;
   };
 
-  // True if the caller's thread is not the driver's, who is awake and runs what is ready soon.
-  bool driver_is_awake() const { return looking_; }
-
   // Descriptors that are being watched: while there are any, somebody must drive.
   void add_watch() { ++watches_; }
   void remove_watch() { --watches_; }

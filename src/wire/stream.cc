@@ -232,9 +232,9 @@ void Stream::State::send_raw(std::string_view bytes) {
   if (!open_ || bytes.empty()) return;
   outgoing_ += bytes;
   if (blocked_) return;
-  // After all that is ready now, which may well send, too. But where many threads leave it to the
-  // driver, the server need not wait for the last of them.
-  if (runtime_.driver_is_awake() && outgoing_.size() >= kEnough) {
+  // After all that is ready now, which may well send, too. But the server need not wait for the last
+  // of many: it works while we do.
+  if (outgoing_.size() >= kEnough) {
     runtime_.drop(*this);
     run();
   } else if (!queued_) {
