@@ -143,12 +143,12 @@ TEST(PostgresTableConnections, ADeadWaiterIsSkippedAtOnce) {
   ASSERT_EQ(told(lease), "granted");
   // Nobody listens as 12345.
   server.query(
-      "INSERT INTO holdfast_waiter(name, claim, mode, permits, ttl, process, outlives, since, "
-      "label)"
-      " SELECT 'dead:x', decode(lpad(to_hex(i), 32, '0'), 'hex'), 0, 1, 30000000000, 12345, 0, 0, "
+      "INSERT INTO holdfast_waiter"
+      "(name, seq, claim, mode, permits, ttl, process, outlives, since, label)"
+      " SELECT 'dead:x', i, decode(lpad(to_hex(i), 32, '0'), 'hex'), 0, 1, 30000000000, 12345, 0, 0, "
       "''"
       " FROM generate_series(1, 40) i");
-  server.query("UPDATE holdfast_lock SET waiting = 40 WHERE name = 'dead:x'");
+  server.query("UPDATE holdfast_lock SET waiting = 40, line = 40 WHERE name = 'dead:x'");
   Pending pending = in_thread([&] { return living.mutex("x", kLong).try_acquire_for(20s); });
   ASSERT_TRUE(eventually([&] {
     return server.query(
@@ -161,6 +161,41 @@ TEST(PostgresTableConnections, ADeadWaiterIsSkippedAtOnce) {
   EXPECT_EQ(told(pending.get()), "granted");
   EXPECT_LT(BootClock::now() - released, 10s) << "each of the dead was waited for";
   EXPECT_EQ(server.query("SELECT count(*) FROM holdfast_waiter WHERE name = 'dead:x'"), "0");
+}
+
+// Who is next is read before the row is ours.
+TEST(PostgresTableConnections, OneThatLeavesWhileARequestWaitsToPassItOnIsNotGivenIt) {
+  PostgresServer& server = shared_server();
+  const std::string url = server.url() + "?prefix=leaves:";
+  Client holder = open(url);
+  Client leaving = open(url);
+  Client staying = open(url);
+  Result<Lease> lease = holder.mutex("x", kLong).try_acquire();
+  ASSERT_EQ(told(lease), "granted");
+  Pending one = in_thread([&] { return leaving.mutex("x", kLong).try_acquire_for(20s); });
+  ASSERT_TRUE(eventually([&] { return waiters(holder, "x") == 1; }));
+  Pending two = in_thread([&] { return staying.mutex("x", kLong).try_acquire_for(20s); });
+  ASSERT_TRUE(eventually([&] { return waiters(holder, "x") == 2; }));
+  // The turn of one who leaves.
+  test::PostgresClient turn("127.0.0.1", server.port());
+  turn.value("BEGIN; SELECT 1 FROM holdfast_lock WHERE name = 'leaves:x' FOR UPDATE");
+  std::jthread releasing([&] { EXPECT_EQ(told(lease->release()), "granted"); });
+  ASSERT_TRUE(eventually([&] {
+    return server.query("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+                        " AND query LIKE '%holdfast_lock%'") == "1";
+  }));
+  turn.value(
+      "DELETE FROM holdfast_waiter w USING holdfast_lock l"
+      " WHERE l.name = 'leaves:x' AND w.name = l.name AND w.seq = l.head;"
+      " UPDATE holdfast_lock SET waiting = waiting - 1, head = head + 1 WHERE name = 'leaves:x';"
+      " COMMIT");
+  ASSERT_TRUE(arrives(two));
+  Result<Lease> won = two.get();
+  EXPECT_EQ(told(won), "granted");
+  EXPECT_FALSE(contract::is_ready(one));
+  EXPECT_EQ(told(won->release()), "granted");
+  // It comes again when it finds that it is not in the queue any more.
+  EXPECT_EQ(told(one.get()), "granted");
 }
 
 TEST(PostgresTableConnections, NoMoreConnectionsThanAllowed) {

@@ -17,7 +17,12 @@ namespace {
 constexpr const char* kPrepareSession =
     "SELECT pg_backend_pid(), set_config('idle_in_transaction_session_timeout', '3s', false),"
     " set_config('default_transaction_isolation', 'read committed', false),"
-    " set_config('idle_session_timeout', '0', false), set_config('lock_timeout', '0', false)";
+    " set_config('idle_session_timeout', '0', false), set_config('lock_timeout', '0', false),"
+    // All goes by key, whatever the tables hold: planned once, and by the indexes. (Just-in-time
+    // compilation would set in where a plan must do without one.)
+    " set_config('plan_cache_mode', 'force_generic_plan', false),"
+    " set_config('enable_seqscan', 'off', false), set_config('enable_bitmapscan', 'off', false),"
+    " set_config('jit', 'off', false)";
 constexpr const char* kNoPooling =
     "; is there a proxy that pools transactions? Connect to the server itself, or let the proxy "
     "pool "

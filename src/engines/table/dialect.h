@@ -79,7 +79,8 @@ struct Dialect {
   // The short ways through a contended lock; each is one transaction, that begins with the row being
   // ours alone. No row: nothing was changed, and it takes a turn.
   // The same in one statement, the first of them, where the next in line is simply the one behind who
-  // came last: it changes something, if it did. name, claim, most ttl, own process.
+  // came last: it changes something (or returns a row), if it did. name, claim, most ttl, own process
+  // -> the same as `hand_over`, or nothing, if it does not give it to the own process.
   Script pass_on;
   // name, claim, most ttl, own process, a number that no request before had -> process, claim, token,
   // ttl of the waiter that has it now; it was woken, unless it is of the own process. The statement

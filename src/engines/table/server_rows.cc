@@ -97,7 +97,9 @@ void ServerRows::change(const std::string& text, std::vector<SqlValue> values) {
 
 std::vector<SqlStatement> ServerRows::changes() const {
   std::vector<SqlStatement> all = changes_;
-  if (row_ == before_) return all;
+  // With the queue or the holders the row is written, even if all its figures are the same again: it
+  // keeps the queue's head, and who waited for it shall see that it is another one now.
+  if (row_ == before_ && all.empty()) return all;
   SqlStatement save{dialect_.save, {key_, row_.token}};
   if (row_.owner) {
     save.values.insert(save.values.end(), {table::to_value(*row_.owner), row_.since, row_.expires,

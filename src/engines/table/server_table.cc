@@ -311,6 +311,7 @@ Task<Result<bool>> ServerTable::pass_on(const Claim& claim, const Key& key, bool
                                            Urgency::urgent, script.last);
   if (!asked) co_return asked.failure();
   repeated = repeated || asked->repeated;
+  tell_own(asked->outcome.results.at(script.answer));
   co_return asked->outcome.results.at(0).affected > 0;
 }
 
@@ -334,12 +335,14 @@ Task<Result<bool>> ServerTable::give_back(const Claim& claim, const Key& key, bo
   const std::optional<std::size_t> freed = others_wait ? sql.freed : 0;
   if (freed && results.at(*freed).affected == 1) co_return true;
   if (!others_wait || results.at(sql.hand_over.answer).empty()) co_return false;
-  const SqlRows& winner = results.at(sql.hand_over.answer);
-  if (winner.number(0, 0) == server_.process() && server_.on_wake) {
-    const Given given{token_from(winner.number(0, 2)), Duration(winner.number(0, 3))};
-    server_.on_wake(claim_from(winner.bytes(0, 1)), given);
-  }
+  tell_own(results.at(sql.hand_over.answer));
   co_return true;
+}
+
+void ServerTable::tell_own(const SqlRows& winner) {
+  if (winner.empty() || winner.number(0, 0) != server_.process() || !server_.on_wake) return;
+  const Given given{token_from(winner.number(0, 2)), Duration(winner.number(0, 3))};
+  server_.on_wake(claim_from(winner.bytes(0, 1)), given);
 }
 
 Task<Result<bool>> ServerTable::release(const Claim& claim, Deadline deadline, bool holds) {

@@ -76,6 +76,8 @@ class ServerTable {
   Task<Result<bool>> pass_on(const Claim& claim, const Key& key, bool& repeated, Deadline deadline);
   Task<Result<bool>> give_back(const Claim& claim, const Key& key, bool others_wait, bool& repeated,
                                Deadline deadline);
+  // If the one that has it now is of this client: the server does not wake those.
+  void tell_own(const SqlRows& winner);
   // One request without a transaction of its own. Made anew after a deadlock, when the tables were
   // missing, and when the connection broke before the answer came: all of them can be repeated.
   // What comes behind the statement `last` may fail.
