@@ -145,7 +145,8 @@ TEST(PostgresTableConnections, ADeadWaiterIsSkippedAtOnce) {
   server.query(
       "INSERT INTO holdfast_waiter"
       "(name, seq, claim, mode, permits, ttl, process, outlives, since, label)"
-      " SELECT 'dead:x', i, decode(lpad(to_hex(i), 32, '0'), 'hex'), 0, 1, 30000000000, 12345, 0, 0, "
+      " SELECT 'dead:x', i, decode(lpad(to_hex(i), 32, '0'), 'hex'), 0, 1, 30000000000, 12345, 0, "
+      "0, "
       "''"
       " FROM generate_series(1, 40) i");
   server.query("UPDATE holdfast_lock SET waiting = 40, line = 40 WHERE name = 'dead:x'");
@@ -181,8 +182,9 @@ TEST(PostgresTableConnections, OneThatLeavesWhileARequestWaitsToPassItOnIsNotGiv
   turn.value("BEGIN; SELECT 1 FROM holdfast_lock WHERE name = 'leaves:x' FOR UPDATE");
   std::jthread releasing([&] { EXPECT_EQ(told(lease->release()), "granted"); });
   ASSERT_TRUE(eventually([&] {
-    return server.query("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
-                        " AND query LIKE '%holdfast_lock%'") == "1";
+    return server.query(
+               "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+               " AND query LIKE '%holdfast_lock%'") == "1";
   }));
   turn.value(
       "DELETE FROM holdfast_waiter w USING holdfast_lock l"
