@@ -43,7 +43,7 @@ table::Dialect make() {
       " claim VARBINARY(16) NOT NULL, mode SMALLINT NOT NULL, permits BIGINT NOT NULL,"
       " ttl BIGINT NOT NULL, process BIGINT NOT NULL, outlives SMALLINT NOT NULL,"
       " since BIGINT NOT NULL, label BLOB,"
-      " PRIMARY KEY(name, seq), KEY(process)) ENGINE=InnoDB",
+      " PRIMARY KEY(name, seq), KEY(process), KEY(claim)) ENGINE=InnoDB",
   };
   sql.begin = "START TRANSACTION";
   sql.begin_reading = {"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ",
@@ -176,7 +176,10 @@ table::Dialect make() {
       " (SELECT 1 FROM holdfast_waiter w WHERE w.name = $1 AND w.claim = $2 AND w.mode >= 0)",
       "SELECT token, label, expires - " HOLDFAST_CLOCK
       ", waiting - 1 FROM holdfast_lock WHERE name = $1 AND ROW_COUNT() = 1",
-      "DELETE FROM holdfast_waiter WHERE name = $1 AND mode < 0 ORDER BY seq LIMIT 2",
+      // (Without the head it would go through the whole line for the second of them.)
+      "DELETE FROM holdfast_waiter WHERE name = $1"
+      " AND seq < (SELECT head FROM holdfast_lock WHERE name = $1) AND mode < 0"
+      " ORDER BY seq LIMIT 2",
       sql.commit};
   sql.enqueue.answer = 3;
   sql.enqueue.last = 5;

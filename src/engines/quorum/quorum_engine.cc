@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/crowds.h"
 #include "base/waiting_lines.h"
 #include "engines/quorum/campaign.h"
 #include "engines/quorum/quorum_view.h"
@@ -84,6 +85,7 @@ class QuorumEngine final : public Engine {
   std::unique_ptr<Electorate> electorate_;
   Campaign campaign_;
   RenewalRounds rounds_;
+  Crowds crowds_;
 };
 
 // ---- Acquiring ---------------------------------------------------------------------------------
@@ -128,6 +130,9 @@ Task<Result<Grant>> QuorumEngine::acquire(const Claim& claim, const Wait& wait) 
   if (wait.stop.stop_requested()) co_return Failure(Code::cancelled, "cancelled by the caller");
   if (!told() && wait.queue && !lines_.empty(claim.name.bytes())) {
     co_return co_await wait_and_ask(claim, wait);
+  }
+  if (told() && wait.queue && crowds_.contains(claim.name, runtime().now())) {
+    co_return co_await wait_in_line(claim, wait);
   }
   // Most locks are free: standing in line needs more.
   for (int splits = 0;; ++splits) {
@@ -243,6 +248,7 @@ Task<Result<Grant>> QuorumEngine::wait_in_line(const Claim& claim, const Wait& w
       }
     } else {
       last_answer = now;
+      crowds_.add(claim.name, now);
     }
     if (wait.deadline.passed(now)) {
       co_return co_await leave(claim, Failure::busy(std::move(outcome.busy)));
