@@ -65,6 +65,21 @@ TEST_P(PostgresSession, ATimeLimitThatArrivesWithTheLockHeldLeavesNothing) {
   }
 }
 
+// The server ends a session that says nothing for a ttl: of the lock that it has now, not of one that
+// it had before.
+TEST_P(PostgresSession, ASessionThatServedAShorterTtlLastsForALongerOne) {
+  Client one = open(url());
+  Client two = open(url());
+  const LockOptions brief{.ttl = 1100ms, .auto_renew = false};
+  const LockOptions longer{.ttl = 1900ms, .auto_renew = false};
+  ASSERT_EQ(told(one.mutex("brief", brief).acquire()->release()), "granted");
+  const Result<Lease> lease = one.mutex("longer", longer).acquire();
+  ASSERT_EQ(told(lease), "granted");
+  pause_for(1400ms);
+  EXPECT_TRUE(lease->held());
+  EXPECT_EQ(outcome_of(two.mutex("longer", kLong).try_acquire()), "busy");
+}
+
 TEST_P(PostgresSession, AJumpOfTheServersClockTakesNoLockAway) {
   PostgresServer server({.movable_clock = true});
   Client one = open(url_on(server));

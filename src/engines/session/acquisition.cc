@@ -9,6 +9,8 @@ namespace {
 // How often something may come in between before we say so.
 constexpr int kMostRounds = 10;
 constexpr int kMostLostSessions = 3;
+// Whoever gave up waiting should not wait much longer.
+constexpr Duration kLongestLeaving = std::chrono::seconds(3);
 
 Failure cancelled() { return Failure(Code::cancelled, "cancelled by the caller"); }
 
@@ -102,7 +104,6 @@ Task<std::optional<SqlOutcome>> Acquisition::ask(Batch batch) {
 }
 
 Task<void> Acquisition::abandon() {
-  constexpr Duration kLongest = std::chrono::seconds(1);
   const std::shared_ptr<Session> session = std::exchange(held_.session, nullptr);
   const Stray stray{session->opened().number, session->opened().peer};
   strays_.add(held_.claim.id, session->opened());
@@ -110,7 +111,7 @@ Task<void> Acquisition::abandon() {
   const bool stopped = wait_.stop.stop_requested();
   why_ = Failure(Code::unknown, "the database server did not answer in time");
   if (!stopped) co_return;
-  const Deadline limit = Deadline::at(runtime_.now() + kLongest);
+  const Deadline limit = Deadline::at(runtime_.now() + kLongestLeaving);
   Result<std::shared_ptr<Session>> other = co_await sessions_.take(limit);
   if (!other) co_return;
   const Loan loan(sessions_, *other);
@@ -218,25 +219,31 @@ Task<Acquisition::Step> Acquisition::make_row() {
 Task<Acquisition::Step> Acquisition::try_once() {
   Session& session = *held_.session;
   Batch batch;
-  const std::int64_t seconds = std::chrono::ceil<std::chrono::seconds>(held_.claim.ttl).count();
-  if (session.idle_seconds != seconds) batch = recipe_.expire_after(held_.claim.ttl);
+  // Not coarser than what a server can be told: a session that served a shorter ttl would end
+  // while this one is held.
+  const auto idle = std::chrono::ceil<std::chrono::milliseconds>(held_.claim.ttl);
+  if (session.ends_after != idle) {
+    batch = recipe_.expire_after(idle);
+    session.ends_after = {};  // Until we know that it was executed.
+  }
   for (SqlStatement& statement : recipe_.take(held_.key, held_.claim)) {
     batch.push_back(std::move(statement));
   }
   drawn_ = co_await ask(std::move(batch));
   if (!drawn_) co_return Step::over;
   const Step step = co_await judge(*drawn_);
-  if (step == Step::locked || step == Step::busy) held_.session->idle_seconds = seconds;
+  if (step == Step::locked || step == Step::busy) held_.session->ends_after = idle;
   co_return step;
 }
 
 Task<bool> Acquisition::interrupt() {
-  constexpr Duration kLongest = std::chrono::seconds(1);
-  const Deadline limit = Deadline::at(runtime_.now() + kLongest);
-  const Result<ClerkLoan> clerk = co_await sessions_.take_clerk(limit);
-  if (!clerk) co_return false;
-  Batch batch = recipe_.interrupt(held_.session->opened());
-  static_cast<void>(co_await (*clerk)->ask(std::move(batch), limit));
+  const Deadline limit = Deadline::at(runtime_.now() + kLongestLeaving);
+  {
+    const Result<ClerkLoan> clerk = co_await sessions_.take_clerk(limit);
+    if (!clerk) co_return false;
+    Batch batch = recipe_.interrupt(held_.session->opened());
+    static_cast<void>(co_await (*clerk)->ask(std::move(batch), limit));
+  }  // Others leave as well.
   co_return co_await held_.session->wait(limit) == Woken::signalled;
 }
 

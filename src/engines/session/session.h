@@ -45,8 +45,8 @@ class Session : public std::enable_shared_from_this<Session> {
   void close() { opened_.connection->close(); }
   const Opened& opened() const { return opened_; }
 
-  // After how many idle seconds the server ends it, as far as we said; 0: we said nothing.
-  std::int64_t idle_seconds = 0;
+  // After how much idle time the server ends it, as we said; zero: we said nothing.
+  std::chrono::milliseconds ends_after{0};
 
  private:
   Task<void> run(Batch batch, Deadline limit);

@@ -114,8 +114,8 @@ void Sessions::give_back(std::shared_ptr<Session> session) {
     return;
   }
   Duration unused = kLongest;
-  if (session->idle_seconds > 0) {
-    unused = std::min<Duration>(unused, std::chrono::seconds(session->idle_seconds) / 2);
+  if (session->ends_after.count() > 0) {
+    unused = std::min<Duration>(unused, session->ends_after / 2);
   }
   idle_.push_back({std::move(session), runtime_.now() + unused});
   call_next();
