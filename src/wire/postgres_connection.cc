@@ -334,10 +334,18 @@ bool PostgresConnection::take_results() {
 
 void PostgresConnection::take_result(PGresult* result) {
   Exchange& exchange = *exchange_;
-  if (exchange.next >= exchange.sent.size()) return;
-  const std::string& preparing = exchange.sent[exchange.next++];
   const ExecStatusType status = library_.PQresultStatus(result);
   const bool good = status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK;
+  if (exchange.next >= exchange.sent.size()) {
+    // Behind the last statement the server commits what was not committed before; that can fail,
+    // too, and then nothing was done.
+    if (!good && !exchange.outcome.error) {
+      exchange.outcome.error = error_of(result);
+      exchange.outcome.results.clear();
+    }
+    return;
+  }
+  const std::string& preparing = exchange.sent[exchange.next++];
   if (!good) {
     if (!preparing.empty()) prepared_.erase(preparing);
     if (!exchange.outcome.error && status != PGRES_PIPELINE_ABORTED) {

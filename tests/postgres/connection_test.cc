@@ -103,6 +103,20 @@ TEST_F(PostgresConnectionTest, WhatIsSentTogetherIsOneTransaction) {
   EXPECT_EQ(run(*connection, "SELECT count(*) FROM together").results.at(0).number(0, 0), 2);
 }
 
+// All statements are answered well, and then the server cannot commit them.
+TEST_F(PostgresConnectionTest, WhatCannotBeCommittedWasNotDone) {
+  const Connected connection = connect();
+  ASSERT_TRUE(
+      run(*connection, "CREATE TABLE late(x int UNIQUE DEFERRABLE INITIALLY DEFERRED)").ok());
+  ASSERT_TRUE(run(*connection, "INSERT INTO late VALUES(1)").ok());
+  const SqlOutcome outcome = run(*connection, "INSERT INTO late VALUES(1)");
+  ASSERT_FALSE(outcome.ok());
+  EXPECT_EQ(outcome.error->state, "23505");
+  EXPECT_FALSE(outcome.error->lost);
+  EXPECT_TRUE(outcome.results.empty());
+  EXPECT_EQ(run(*connection, "SELECT count(*) FROM late").results.at(0).number(0, 0), 1);
+}
+
 TEST_F(PostgresConnectionTest, ATransactionCanTakeSeveralCalls) {
   const Connected connection = connect();
   ASSERT_TRUE(run(*connection, "CREATE TABLE several(x int)").ok());
