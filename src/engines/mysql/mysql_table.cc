@@ -164,12 +164,15 @@ Task<Result<void>> MysqlTable::open_listener() {
   if (!keeper) co_return keeper.failure();
   std::vector<SqlStatement> statements;
   statements.push_back({"SELECT GET_LOCK(?, 0)", {"holdfast:wake:" + std::to_string(fresh)}});
-  // Those who wait still keep their places.
-  if (process_ != 0) statements.push_back(in_order({dialect().move_waiters, {fresh, process_}}));
+  for (SqlStatement& statement : former_.move_to(fresh, dialect())) {
+    statements.push_back(in_order(statement));
+  }
   const Deadline deadline = Deadline::at(runtime_.now() + settings_.connection.connect_timeout);
   const SqlOutcome begun = co_await (*connected)->run(std::move(statements), deadline);
   const Result<void> named = lock_taken(begun);
   if (!named) co_return named;
+  former_.moved(fresh);
+  if (listener_) listener_->close();  // Who still sleeps in it looks again.
   listener_ = std::move(connected).value();
   keeper_ = std::move(keeper).value();
   process_ = fresh;
@@ -206,6 +209,7 @@ Result<void> MysqlTable::lock_taken(const SqlOutcome& outcome) const {
 
 Task<void> MysqlTable::keep_listening() {
   const std::stop_token stop = background_.stop_token();
+  ProcessId heard_as = process_;
   for (;;) {
     if (co_await wanted_.wait(Deadline::never(), stop) == Woken::cancelled) co_return;
     if (!listening()) {
@@ -213,8 +217,9 @@ Task<void> MysqlTable::keep_listening() {
       reopening_.begin();
       if (co_await reopening_.wait(Deadline::never(), stop) == Woken::cancelled) co_return;
       if (!listening()) continue;
-      if (on_deaf) on_deaf();
     }
+    // It may also be somebody else who has opened it anew.
+    if (std::exchange(heard_as, process_) != process_ && on_deaf) on_deaf();
     co_await sleep_and_look();
     if (stop.stop_requested()) co_return;
   }
@@ -231,13 +236,15 @@ Task<void> MysqlTable::sleep_and_look() {
   std::vector<SqlStatement> news(1, std::move(listening.news));
   const Deadline deadline =
       Deadline::at(runtime_.now() + kLongestSleep + settings_.request_timeout);
-  listener_->expect_to_wait();
-  const SqlOutcome outcome = co_await listener_->run_behind(std::move(first), std::move(news),
-                                                            deadline, background_.stop_token());
-  const SqlOutcome& slept = listener_->first_answer();
+  // Another one may take its place meanwhile.
+  const std::shared_ptr<MariadbConnection> listener = listener_;
+  listener->expect_to_wait();
+  const SqlOutcome outcome = co_await listener->run_behind(std::move(first), std::move(news),
+                                                           deadline, background_.stop_token());
+  const SqlOutcome& slept = listener->first_answer();
   if (slept.ok() && !slept.results.empty() && got_lock(slept)) {
     // Nobody keeps it from us any more.
-    listener_->close();
+    listener->close();
     co_return;
   }
   if (outcome.ok()) {

@@ -16,6 +16,7 @@
 #pragma once
 
 #include "engines/mysql/settings.h"
+#include "engines/table/former_processes.h"
 #include "engines/table/table_server.h"
 #include "wire/reopening.h"
 
@@ -57,9 +58,10 @@ class MysqlTable final : public table::TableServer {
   Settings settings_;
   std::string where_;
   table::ConnectionPool connections_;
-  std::unique_ptr<MariadbConnection> listener_;
+  std::shared_ptr<MariadbConnection> listener_;  // also of whoever sleeps in it
   std::unique_ptr<MariadbConnection> keeper_;
   table::ProcessId process_ = 0;
+  table::FormerProcesses former_;
   Event wanted_;  // somebody waits
   bool keeping_ = false;
   Reopening reopening_;

@@ -207,8 +207,9 @@ Task<Result<void>> PostgresTable::open_listener() {
   std::vector<SqlStatement> statements;
   statements.push_back({"SELECT pg_advisory_lock($1)", {fresh}});
   statements.push_back({"LISTEN " + channel_of(fresh), {}});
-  // Those who wait still keep their places.
-  if (process_ != 0) statements.push_back({dialect().move_waiters, {fresh, process_}});
+  for (SqlStatement& statement : former_.move_to(fresh, dialect())) {
+    statements.push_back(std::move(statement));
+  }
   const Deadline deadline = Deadline::at(runtime_.now() + settings_.connect_timeout);
   const SqlOutcome begun = co_await (*connected)->run(std::move(statements), deadline);
   if (!begun.ok()) {
@@ -216,6 +217,7 @@ Task<Result<void>> PostgresTable::open_listener() {
     error.may_have_run = false;
     co_return failure_of(error);
   }
+  former_.moved(fresh);
   listener_ = std::move(connected).value();
   process_ = fresh;
   listener_->hear_notifications(

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "engines/postgres/settings.h"
+#include "engines/table/former_processes.h"
 #include "engines/table/table_server.h"
 #include "wire/reopening.h"
 
@@ -43,6 +44,7 @@ class PostgresTable final : public table::TableServer {
   table::ConnectionPool connections_;
   std::unique_ptr<PostgresConnection> listener_;
   table::ProcessId process_ = 0;
+  table::FormerProcesses former_;
   bool keeping_ = false;
   Reopening reopening_;
   TaskGroup background_;  // Last: its tasks end before what they use.

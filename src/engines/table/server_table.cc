@@ -81,6 +81,7 @@ Task<Result<ServerTable::Turned>> ServerTable::take_turn(Key key, ClaimId claim,
     if (!turned) co_return repeated ? unknown(turned.failure()) : turned.failure();
     if (*turned) {
       (*turned)->repeated = repeated;
+      if (repeated) let_own_look();
       clean_in_time();
       co_return **turned;
     }
@@ -311,6 +312,7 @@ Task<Result<bool>> ServerTable::pass_on(const Claim& claim, const Key& key, bool
                                            Urgency::urgent, script.last);
   if (!asked) co_return asked.failure();
   repeated = repeated || asked->repeated;
+  if (asked->repeated) let_own_look();
   tell_own(asked->outcome.results.at(script.answer));
   co_return asked->outcome.results.at(0).affected > 0;
 }
@@ -331,6 +333,7 @@ Task<Result<bool>> ServerTable::give_back(const Claim& claim, const Key& key, bo
       co_await ask(std::move(statements), deadline, std::stop_token(), Urgency::urgent, last);
   if (!asked) co_return asked.failure();
   repeated = repeated || asked->repeated;
+  if (asked->repeated) let_own_look();
   const std::vector<SqlRows>& results = asked->outcome.results;
   const std::optional<std::size_t> freed = others_wait ? sql.freed : 0;
   if (freed && results.at(*freed).affected == 1) co_return true;
@@ -340,9 +343,14 @@ Task<Result<bool>> ServerTable::give_back(const Claim& claim, const Key& key, bo
 }
 
 void ServerTable::tell_own(const SqlRows& winner) {
-  if (winner.empty() || winner.number(0, 0) != server_.process() || !server_.on_wake) return;
+  // Whose it is, its claim tells: the number of this client may be another one by now.
+  if (winner.empty() || !server_.on_wake) return;
   const Given given{token_from(winner.number(0, 2)), Duration(winner.number(0, 3))};
   server_.on_wake(claim_from(winner.bytes(0, 1)), given);
+}
+
+void ServerTable::let_own_look() {
+  if (server_.on_deaf) server_.on_deaf();
 }
 
 Task<Result<bool>> ServerTable::release(const Claim& claim, Deadline deadline, bool holds) {

@@ -78,6 +78,9 @@ class ServerTable {
                                Deadline deadline);
   // If the one that has it now is of this client: the server does not wake those.
   void tell_own(const SqlRows& winner);
+  // Something was executed of which the answer was lost, perhaps a hand-over to one of ours, which the
+  // server tells nobody.
+  void let_own_look();
   // One request without a transaction of its own. Made anew after a deadlock, when the tables were
   // missing, and when the connection broke before the answer came: all of them can be repeated.
   // What comes behind the statement `last` may fail.
