@@ -280,6 +280,7 @@ Task<Result<Grant>> Turn::queue_up() {
   for (Duration pause = std::chrono::milliseconds(20);;
        pause = std::min<Duration>(pause * 2, std::chrono::milliseconds(500))) {
     std::optional<Failure> why;
+    if (ended_) co_return co_await leave(*over(Woken::signalled));
     place_.reset();
     const Result<void> found = co_await find_session();
     if (!found) {
@@ -398,7 +399,8 @@ Task<Result<Grant>> Turn::grant(bool waited) {
   if (const Holding* holding = common_.holdings.find(claim_.id);
       holding && holding->token == created_) {
     session = holding->session;  // asked for again
-    unsure = unsure || holding->unsure;
+    // A request to end it that was not answered may yet be executed, too.
+    unsure = unsure || holding->unsure || holding->ending;
   } else if (lease_ != session->lease) {
     session = std::make_shared<Session>();  // Another process of ours had put the key there.
     session->lease = lease_;

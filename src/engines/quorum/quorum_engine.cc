@@ -67,7 +67,8 @@ class QuorumEngine final : public Engine {
 
   // An attempt, again if nodes had to be opened first.
   Task<Campaign::Outcome> attempt(const Claim& claim, Ticket ticket, const Wait& wait);
-  Task<Result<Grant>> wait_in_line(const Claim& claim, const Wait& wait);
+  // `answered`: the nodes have said how it stands, so a failure is one that passes.
+  Task<Result<Grant>> wait_in_line(const Claim& claim, const Wait& wait, bool answered);
   // Where nodes tell nothing: only the first of this client's claims asks again and again.
   Task<Result<Grant>> wait_and_ask(const Claim& claim, const Wait& wait);
   Task<void> stand_in_line(Line& line, const Claim& claim, const Wait& wait);
@@ -75,6 +76,8 @@ class QuorumEngine final : public Engine {
   // When to ask again if nobody tells.
   BootTime next_look(const Campaign::Outcome& outcome, bool told_of, int looks) const;
   Task<Woken> wait_for_turn(Line& line, BootTime look_at, const Wait& wait);
+  // How often one who has not been answered yet tries.
+  static constexpr int kMostMoments = 3;
   // Ends what the claim has, and says why.
   Task<Result<Grant>> leave(const Claim& claim, Failure why);
 
@@ -125,14 +128,13 @@ Task<Result<Grant>> QuorumEngine::acquire(const Claim& claim, const Wait& wait) 
   if (std::optional<Failure> why = electorate_->refuses(claim)) co_return *why;
   constexpr int kMostSplits = 8;
   constexpr Duration kSplitPause = std::chrono::milliseconds(2);
-  constexpr int kMostMoments = 3;
   constexpr Duration kMoment = std::chrono::milliseconds(100);
   if (wait.stop.stop_requested()) co_return Failure(Code::cancelled, "cancelled by the caller");
   if (!told() && wait.queue && !lines_.empty(claim.name.bytes())) {
     co_return co_await wait_and_ask(claim, wait);
   }
   if (told() && wait.queue && crowds_.contains(claim.name, runtime().now())) {
-    co_return co_await wait_in_line(claim, wait);
+    co_return co_await wait_in_line(claim, wait, false);
   }
   // Most locks are free: standing in line needs more.
   for (int splits = 0;; ++splits) {
@@ -162,7 +164,7 @@ Task<Result<Grant>> QuorumEngine::acquire(const Claim& claim, const Wait& wait) 
     }
   }
   if (!told()) co_return co_await wait_and_ask(claim, wait);
-  co_return co_await wait_in_line(claim, wait);
+  co_return co_await wait_in_line(claim, wait, true);
 }
 
 Task<Result<Grant>> QuorumEngine::wait_and_ask(const Claim& claim, const Wait& wait) {
@@ -212,7 +214,8 @@ Task<void> QuorumEngine::stand_in_line(Line& line, const Claim& claim, const Wai
   }
 }
 
-Task<Result<Grant>> QuorumEngine::wait_in_line(const Claim& claim, const Wait& wait) {
+Task<Result<Grant>> QuorumEngine::wait_in_line(const Claim& claim, const Wait& wait,
+                                               bool answered) {
   // Who stands in the line outlasts nodes that are being restarted.
   constexpr Duration kPatience = std::chrono::seconds(30);
   Line line(runtime());
@@ -242,11 +245,13 @@ Task<Result<Grant>> QuorumEngine::wait_in_line(const Claim& claim, const Wait& w
     bool told_of = line.places.front() != nullptr;
     if (outcome.failure) {
       const Code code = outcome.failure->code();
-      const bool passing = code == Code::unreachable || code == Code::unknown;
-      if (!passing || now - last_answer > kPatience || wait.deadline.passed(now)) {
+      const bool passing = code == Code::unreachable || (code == Code::unknown && answered);
+      const bool patient = answered ? now - last_answer <= kPatience : looks < kMostMoments;
+      if (!passing || !patient || wait.deadline.passed(now)) {
         co_return co_await leave(claim, *outcome.failure);
       }
     } else {
+      answered = true;
       last_answer = now;
       crowds_.add(claim.name, now);
     }
