@@ -213,6 +213,8 @@ bool RealRuntime::look_out(Inside& inside) {
 
 void RealRuntime::drive_once(Inside& inside) {
   if (look_out(inside)) return;
+  // Callers may have left us something while we looked, and nobody brings us back for it.
+  if (!ready_.empty() || has_posted_) return;
   rearm_timerfd();
   inside.release();
   io_.run_one();
@@ -335,6 +337,17 @@ void RealRuntime::drive_until_done(Blocked& me, Inside& inside) {
 }
 
 void RealRuntime::pass_role_on() {
+  try {
+    offer_role();
+  } catch (const std::system_error&) {
+    // The background thread could not be started: those who wait must do without it.
+    crowded_ = false;
+    background_resting_ = true;
+    if (!blocked_.empty()) blocked_.back()->gate.open(Blocked::kDrive);
+  }
+}
+
+void RealRuntime::offer_role() {
   if (blocked_.size() >= kCrowd) {
     crowd_seen_ = now();
     crowded_ = true;

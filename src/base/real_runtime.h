@@ -153,6 +153,8 @@ class RealRuntime final : public Runtime, public Loop {
   void kick_driver();
   // The role is free: gives it to a blocked caller, or lets the background thread know.
   void pass_role_on();
+  // The same; throws if the background thread would have to be started, and cannot be.
+  void offer_role();
   bool background_needed() const;
   // At once, or when kLinger has passed: to wake it after each call would cost more than the call.
   void wake_background() { set_alarm(Duration(1)); }
