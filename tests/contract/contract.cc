@@ -43,7 +43,9 @@ bool ContractTest::queue_reaches(Client& client, const Name& name, std::size_t c
     pause_for(50ms);
     return true;
   }
-  return eventually([&] { return waiters(client, name) == count; });
+  if (!eventually([&] { return waiters(client, name) == count; })) return false;
+  if (engine().shows_waiters_early) pause_for(20ms);
+  return true;
 }
 
 void ContractTest::expect_nothing_left(Client& client, const Name& name) {

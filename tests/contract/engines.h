@@ -46,6 +46,9 @@ struct EngineUnderTest {
   // Everybody can see who waits. Where only a client itself knows, a test gives the waiters a moment
   // to come instead, and what it says of the queue is skipped.
   bool shows_waiters = true;
+  // Who waits is shown a moment before the server has it in its queue: announced by one statement,
+  // queued by the next.
+  bool shows_waiters_early = false;
   // The death of a process is noticed at once; else its locks end after their ttl.
   bool notices_death = true;
   // A hold can outlive the process that took it (handles).

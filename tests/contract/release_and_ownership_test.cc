@@ -5,6 +5,16 @@
 
 namespace holdfast::contract {
 
+namespace {
+
+// (A session that the server is about to end may be shown beside the one that has its lock.)
+bool is_held_only_by(Client& client, const Name& name, Token token) {
+  const LockInfo info = client.inspect(name).value();
+  return info.holders.size() == 1 && info.holders[0].token == token;
+}
+
+}  // namespace
+
 HOLDFAST_CONTRACT(OwnershipTest);
 
 TEST_P(OwnershipTest, ReleaseByAnExpiredHolderLeavesTheSuccessorAlone) {
@@ -15,9 +25,7 @@ TEST_P(OwnershipTest, ReleaseByAnExpiredHolderLeavesTheSuccessorAlone) {
   EXPECT_FALSE(expired.held());
   EXPECT_EQ(outcome_of(expired.release()), "not_held");
   EXPECT_TRUE(successor.held());
-  const LockInfo info = one.inspect("x").value();
-  ASSERT_EQ(info.holders.size(), 1U);
-  EXPECT_EQ(info.holders[0].token, successor.token());
+  EXPECT_TRUE(eventually([&] { return is_held_only_by(one, "x", successor.token()); }));
   EXPECT_EQ(outcome_of(one.mutex("x").try_acquire()), "busy");
 }
 
@@ -40,7 +48,7 @@ TEST_P(OwnershipTest, RenewalByAnExpiredHolderDoesNotTakeTheLockBack) {
   const Lease successor = two.mutex("x").acquire().value();
   EXPECT_EQ(outcome_of(expired.renew()), "not_held");
   EXPECT_FALSE(expired.held());
-  EXPECT_EQ(one.inspect("x").value().holders.at(0).token, successor.token());
+  EXPECT_TRUE(eventually([&] { return is_held_only_by(one, "x", successor.token()); }));
 }
 
 TEST_P(OwnershipTest, ReleaseByAnotherOwnerIsRefused) {
