@@ -17,7 +17,8 @@ void Mutex::lock() {
         Code::would_deadlock,
         "this thread holds the mutex '" + name().display() + "' already; use a RecursiveMutex"));
   }
-  leases_->put(acquire().value());
+  Lease lease = acquire().value();  // Says so if the mutex was moved from, and has no leases_.
+  leases_->put(std::move(lease));
 }
 
 bool Mutex::mine() const { return leases_ && leases_->has_mine(); }
@@ -26,7 +27,8 @@ bool Mutex::try_lock() { return !mine() && try_lock_by(try_acquire()); }
 
 bool Mutex::try_lock_by(Result<Lease> lease) {
   if (!lease && lease.code() == Code::busy) return false;
-  leases_->put(std::move(lease).value());
+  Lease granted = std::move(lease).value();
+  leases_->put(std::move(granted));
   return true;
 }
 
