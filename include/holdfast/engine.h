@@ -132,7 +132,8 @@ struct WaiterInfo {
 
 struct LockInfo {
   Name name;
-  Token last_token;  // the highest ever granted for this name
+  // The highest ever granted for this name; zero if there was none, or the engine does not remember.
+  Token last_token;
   std::uint32_t permits = 0;
   std::vector<HolderInfo> holders;
   std::vector<WaiterInfo> waiters;  // in the order in which they will be served

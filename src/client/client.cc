@@ -50,6 +50,7 @@ std::string default_label() {
   gethostname(host, sizeof host - 1);
   // Not getpwuid(): it loads name services, which costs more than taking a lock.
   const char* user = std::getenv("USER");
+  if (!user || !*user) user = std::getenv("LOGNAME");
   const std::string who = user && *user ? user : "uid " + std::to_string(geteuid());
   return who + "@" + host + " pid " + std::to_string(getpid()) + " " +
          program_invocation_short_name;

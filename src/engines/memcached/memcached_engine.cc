@@ -393,7 +393,7 @@ Task<Result<LockInfo>> MemcachedEngine::inspect(const Name& name, Deadline deadl
   };
   const Result<Sight> seen = co_await node_.look_for_token(keys, limit);
   if (!seen) co_return failed(seen.failure());
-  LockInfo info{.name = name, .permits = 1};
+  LockInfo info{.name = name};
   if (seen->present) info.holders.push_back(holder_info(*seen, runtime().wall()));
   if (seen->word) info.last_token = seen->word->token;
   if (info.last_token == Token()) {
@@ -415,7 +415,7 @@ Task<Result<std::vector<LockInfo>>> MemcachedEngine::list(const std::string& pre
   std::vector<LockInfo> all;
   for (const Sight& seen : *words) {
     const Name name(seen.word->name);
-    LockInfo info{.name = name, .last_token = seen.word->token, .permits = 1};
+    LockInfo info{.name = name, .last_token = seen.word->token};
     info.holders.push_back(holder_info(seen, runtime().wall()));
     if (seen.word->token == Token()) {  // It will be recorded soon.
       Result<LockInfo> again = co_await inspect(name, limit);

@@ -176,7 +176,7 @@ Task<Result<LockInfo>> MemcachedVoter::inspect(const Name& name, Deadline deadli
   const Keys keys = keys_of(name);
   const Result<Sight> seen = co_await node_.look(keys, deadline);
   if (!seen) co_return seen.failure();
-  LockInfo info{.name = name, .permits = 1};
+  LockInfo info{.name = name};
   if (seen->present) info.holders.push_back(holder_info(*seen, runtime_.wall()));
   if (seen->word) info.last_token = seen->word->token;
   co_return info;

@@ -52,7 +52,7 @@ MysqlTable::MysqlTable(Runtime& runtime, Settings settings)
       settings_(std::move(settings)),
       where_(settings_.connection.endpoint.display()),
       connections_(
-          runtime, [this] { return open(); }, pool_size(settings_)),
+          runtime, [this] { return open(); }, pool_size(settings_), "MySQL at " + where_),
       wanted_(runtime),
       reopening_(
           runtime, [this] { return open_listener(); }, [] {}),

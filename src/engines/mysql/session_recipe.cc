@@ -270,7 +270,7 @@ Batch SessionRecipe::look(const Key& key) const {
 }
 
 LockInfo SessionRecipe::seen(const Name& name, const SqlOutcome& outcome) const {
-  LockInfo info{.name = name, .permits = 1};
+  LockInfo info{.name = name};
   const SqlRows& rows = outcome.results.at(0);
   if (!rows.empty()) add_holder(info, rows, 0);
   const SqlRows& waiters = outcome.results.at(1);
@@ -309,7 +309,7 @@ std::vector<LockInfo> SessionRecipe::all_seen(const SqlOutcome& outcome) const {
     const std::string name = rows.bytes(i, kName);
     const std::string key = rows.bytes(i, kKey);
     if (key != hash_of(name) || name.size() <= settings_.prefix.size()) continue;
-    LockInfo info{.name = Name(name.substr(settings_.prefix.size())), .permits = 1};
+    LockInfo info{.name = Name(name.substr(settings_.prefix.size()))};
     add_holder(info, rows, i);
     for (std::size_t j = 0; j < waiters.rows.size(); ++j) {
       auto waiter = waiter_from(waiters, j);

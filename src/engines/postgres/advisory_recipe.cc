@@ -75,7 +75,7 @@ class AdvisoryRecipe final : public SessionRecipe {
   }
   LockInfo seen(const Name& name, const SqlOutcome& outcome) const override {
     if (settings().tokens) return SessionRecipe::seen(name, outcome);
-    LockInfo info{.name = name, .permits = 1};
+    LockInfo info{.name = name};
     const SqlRows& rows = outcome.results.at(0);
     for (std::size_t i = 0; i < rows.rows.size(); ++i) {
       const Mode mode = rows.number(i, 1) == 1 ? Mode::shared : Mode::exclusive;

@@ -65,7 +65,8 @@ PostgresTable::PostgresTable(Runtime& runtime, Settings settings)
     : runtime_(runtime),
       settings_(std::move(settings)),
       connections_(
-          runtime, [this] { return open(); }, settings_.connections),
+          runtime, [this] { return open(); }, settings_.connections,
+          "PostgreSQL at " + settings_.login.endpoint.display()),
       reopening_(
           runtime, [this] { return open_listener(); }, [] {}),
       background_(runtime) {}

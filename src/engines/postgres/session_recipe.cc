@@ -358,7 +358,7 @@ Batch SessionRecipe::look(const Key& key) const {
 }
 
 LockInfo SessionRecipe::seen(const Name& name, const SqlOutcome& outcome) const {
-  LockInfo info{.name = name, .permits = 1};
+  LockInfo info{.name = name};
   const SqlRows& token = outcome.results.at(0);
   if (!token.empty()) info.last_token = Token(static_cast<std::uint64_t>(token.number(0, 0)));
   const SqlRows& rows = outcome.results.at(1);
@@ -386,7 +386,7 @@ std::vector<LockInfo> SessionRecipe::all_seen(const SqlOutcome& outcome) const {
     const std::string name = names.bytes(i, 1);
     // The other recipe's rows stand in the same table.
     if (names.bytes(i, 0) != hash_of(name) || name.size() <= settings_.prefix.size()) continue;
-    LockInfo info{.name = Name(name.substr(settings_.prefix.size())), .permits = 1};
+    LockInfo info{.name = Name(name.substr(settings_.prefix.size()))};
     info.last_token = Token(static_cast<std::uint64_t>(names.number(i, 2)));
     locks.emplace(names.bytes(i, 0), std::move(info));
   }

@@ -37,8 +37,9 @@ Task<Result<void>> Connection::open(Deadline deadline, std::stop_token stop) {
   if (woken == Woken::timed_out) {
     const Result<void>& last = reopening_.last();
     const bool known = !last && !last.message().empty();
+    const std::string hint = settings_.tls ? "; does it speak TLS?" : "";
     co_return failed(Code::unreachable,
-                     "no connection in time" + (known ? " (" + last.message() + ")" : ""));
+                     "no connection in time" + (known ? " (" + last.message() + ")" : hint));
   }
   if (woken == Woken::cancelled) co_return Failure(Code::cancelled, "cancelled by the caller");
   if (connected()) co_return Result<void>();

@@ -48,6 +48,8 @@ class RedisEngine final : public Engine {
   Task<void> close() override;
 
  private:
+  static Failure looked_in_vain(const Failure& why);
+
   // What the acquire script said.
   struct Asked {
     std::optional<Grant> grant;
@@ -342,15 +344,17 @@ Task<Result<void>> RedisEngine::evict(const Name& name, Token token, Deadline de
                                         token.str() + "; nothing was changed");
 }
 
+// Looking leaves nothing behind.
+Failure RedisEngine::looked_in_vain(const Failure& why) {
+  return why.code() == Code::unknown ? Failure(Code::unreachable, why.message()) : why;
+}
+
 Task<Result<LockInfo>> RedisEngine::inspect(const Name& name, Deadline deadline) {
   const Keys keys = keys_of(name);
   const auto invocation_for = [&](Node&) { return Invocation{&inspect_, &keys, {}}; };
   const Result<Performed> performed = co_await performer_.perform(
       keys, std::cref(invocation_for), false, request_deadline(deadline));
-  if (!performed && performed.code() == Code::unknown) {  // Looking leaves nothing behind.
-    co_return Failure(Code::unreachable, performed.message());
-  }
-  if (!performed) co_return performed.failure();
+  if (!performed) co_return looked_in_vain(performed.failure());
   co_return redis::lock_info(name, performed->answer.reply);
 }
 
@@ -368,7 +372,7 @@ Task<Result<std::vector<LockInfo>>> RedisEngine::list(const std::string& prefix,
           redis::encode({"SCAN", cursor, "MATCH", redis::kTokenKeyPattern, "COUNT", "1000"});
       const Result<Answer> answer =
           co_await node->connection().call(std::move(command), request_deadline(deadline));
-      if (!answer) co_return Failure(Code::unreachable, answer.message());
+      if (!answer) co_return looked_in_vain(answer.failure());
       if (answer->reply.is_error()) co_return redis::failure_of(answer->reply, node->endpoint());
       cursor = answer->reply.at(0).text;
       std::vector<Keys> keys;
@@ -383,7 +387,7 @@ Task<Result<std::vector<LockInfo>>> RedisEngine::list(const std::string& prefix,
       const std::vector<Result<Answer>> seen =
           co_await node->run_all(looks, request_deadline(deadline));
       for (std::size_t i = 0; i < keys.size(); ++i) {
-        if (!seen[i]) co_return Failure(Code::unreachable, seen[i].message());
+        if (!seen[i]) co_return looked_in_vain(seen[i].failure());
         if (seen[i]->reply.is_error()) continue;  // moved away meanwhile, or of another type
         const Name name(keys[i].word().substr(settings().prefix.size()));
         LockInfo info = redis::lock_info(name, seen[i]->reply);

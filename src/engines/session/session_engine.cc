@@ -299,7 +299,7 @@ Task<Result<SqlOutcome>> SessionEngine::ask(Batch batch, Deadline deadline) {
 Task<Result<LockInfo>> SessionEngine::inspect(const Name& name, Deadline deadline) {
   const Result<SqlOutcome> outcome = co_await ask(recipe_->look(recipe_->key_of(name)), deadline);
   if (!outcome) co_return outcome.failure();
-  if (!outcome->ok()) co_return LockInfo{.name = name, .permits = 1};  // no tables yet
+  if (!outcome->ok()) co_return LockInfo{.name = name};  // no tables yet
   co_return recipe_->seen(name, *outcome);
 }
 

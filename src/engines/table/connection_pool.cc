@@ -11,10 +11,11 @@ constexpr Duration kKeepIdle = std::chrono::seconds(20);
 
 }  // namespace
 
-ConnectionPool::ConnectionPool(Runtime& runtime, Open open, std::size_t most)
+ConnectionPool::ConnectionPool(Runtime& runtime, Open open, std::size_t most, std::string whom)
     : runtime_(runtime),
       open_(std::move(open)),
       most_(most),
+      whom_(std::move(whom)),
       reopening_(runtime, [this] { return open_one(); }, [this] { on_failed_opening(); }) {}
 
 ConnectionPool::~ConnectionPool() { close(); }
@@ -56,11 +57,12 @@ Task<Result<ConnectionPool::Loan>> ConnectionPool::take(Deadline deadline, std::
   if (self.connection) co_return Loan(*this, std::move(self.connection));
   if (self.failure) co_return *self.failure;
   if (woken == Woken::cancelled) co_return Failure(Code::cancelled, "cancelled by the caller");
-  co_return Failure(Code::unreachable,
-                    reopening_.under_way()
-                        ? "no connection in time"
-                        : "no connection came free in time; the option connections allows " +
-                              std::to_string(most_));
+  co_return Failure(
+      Code::unreachable,
+      whom_ + (reopening_.under_way() ? ": no connection in time"
+                                      : ": no connection came free in time; the option connections "
+                                        "allows " +
+                                            std::to_string(most_)));
 }
 
 void ConnectionPool::open_if_needed() {

@@ -8,6 +8,7 @@
 #include <list>
 #include <memory>
 #include <stop_token>
+#include <string>
 #include <vector>
 
 #include "wire/reopening.h"
@@ -20,7 +21,8 @@ class ConnectionPool {
   // A new connection, ready for use.
   using Open = std::function<Task<Result<std::unique_ptr<SqlConnection>>>()>;
 
-  ConnectionPool(Runtime& runtime, Open open, std::size_t most);
+  // `whom` they lead to, for messages: "PostgreSQL at db.example:5432".
+  ConnectionPool(Runtime& runtime, Open open, std::size_t most, std::string whom);
   ~ConnectionPool();
 
   // A connection on loan.
@@ -73,6 +75,7 @@ class ConnectionPool {
   Runtime& runtime_;
   Open open_;
   std::size_t most_;
+  const std::string whom_;
   std::size_t in_use_ = 0;
   std::vector<Idle> idle_;    // the last used is last
   std::list<Waiter*> queue_;  // the urgent first
