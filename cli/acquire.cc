@@ -17,12 +17,27 @@ constexpr const char* kExamples = R"(Examples:
   … holdfast renew "$handle"      # again before five minutes are over
   holdfast release "$handle"
 
-Nobody renews this lock but you: it ends with its ttl. The handle is the key to the lock: whoever
+Nobody renews this lock but you: it ends with its ttl. (Locks that live in a connection, such as
+postgres recipe=advisory, cannot outlive their process: use run, or recipe=table.) The handle is the key to the lock: whoever
 has it can release it. Prefer `holdfast run`, which renews, and ends the command when the lock is
 lost.
 
-Exit status: 0; 64 bad usage, 69 engine unreachable, 75 not acquired in time, 78 bad
-configuration.)";
+Exit status: 0; 64 bad usage, 69 engine unreachable, 74 the handle could not be written (and the lock
+was given back), 75 not acquired in time, 78 bad configuration.)";
+
+void print(const Session& session, const ClaimPlan& plan, const Handle& handle) {
+  if (!session.json) {
+    std::printf("%s\n", handle.text().c_str());
+    return;
+  }
+  Json object;
+  put_name(object, plan.name);
+  object["handle"] = handle.text();
+  object["token"] = handle.hold().token.value();
+  object["mode"] = mode_name(plan.mode);
+  object["ttl_ms"] = to_ms(plan.lock.ttl);
+  session.print(object);
+}
 
 int acquire(const Session& session, const ClaimOptions& options) {
   Result<ClaimPlan> plan = ClaimPlan::from(options);
@@ -39,18 +54,11 @@ int acquire(const Session& session, const ClaimOptions& options) {
   }
   if (!handle) return session.fail(handle.failure());
 
-  if (!session.json) {
-    std::printf("%s\n", handle->text().c_str());
-    return kOk;
-  }
-  Json object;
-  put_name(object, plan->name);
-  object["handle"] = handle->text();
-  object["token"] = handle->hold().token.value();
-  object["mode"] = mode_name(plan->mode);
-  object["ttl_ms"] = to_ms(plan->lock.ttl);
-  session.print(object);
-  return kOk;
+  print(session, *plan, *handle);
+  if (std::fflush(stdout) == 0) return kOk;
+  std::perror("holdfast: cannot write the handle; the lock is given back");
+  if (!client->release(*handle)) session.warn("the lock frees itself after its ttl");
+  return kOutput;
 }
 
 }  // namespace

@@ -44,8 +44,8 @@ Result<ClaimPlan> ClaimPlan::from(const ClaimOptions& options) {
   }
   if (options.no_wait) {
     plan.patience = Duration::zero();
-  } else if (!options.wait.empty()) {
-    Result<Duration> wait = parse_duration("--wait", options.wait);
+  } else if (options.wait) {
+    Result<Duration> wait = parse_duration("--wait", *options.wait);
     if (!wait) return wait.failure();
     plan.patience = *wait;
   }

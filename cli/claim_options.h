@@ -17,7 +17,7 @@ namespace holdfast::cli {
 struct ClaimOptions {
   std::string name;
   std::string ttl = "30s";
-  std::string wait;  // empty: as long as it takes
+  std::optional<std::string> wait;  // none: as long as it takes
   bool no_wait = false;
   bool shared = false;
   std::uint32_t permits = 0;  // 0: not a semaphore

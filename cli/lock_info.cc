@@ -31,7 +31,8 @@ Json to_json(const WaiterInfo& waiter) {
 Json to_json(const LockInfo& info) {
   Json object;
   put_name(object, info.name);
-  object["last_token"] = info.last_token.value();
+  // Engines that take tokens from the server's own numbers need not remember a lock's last.
+  if (info.last_token != Token()) object["last_token"] = info.last_token.value();
   if (info.permits > 0) object["permits"] = info.permits;
   object["holders"] = Json::array();
   for (const HolderInfo& holder : info.holders) object["holders"].push_back(to_json(holder));

@@ -16,7 +16,8 @@ constexpr const char* kExamples = R"(Examples:
   holdfast ls backup/                     # locks whose names begin with backup/
   holdfast --json ls | jq -r '.locks[].name'
 
-One line per holder; locks that nobody holds or waits for are not listed.)";
+One line per holder; locks that nobody holds or waits for are not listed, nor those of other programs
+that keep the same keys (`holdfast show` has them). A name that is not UTF-8 has a name_hex in JSON.)";
 
 int list(const Session& session, const std::string& prefix) {
   Result<Client> client = session.open();

@@ -17,6 +17,10 @@ For databases in which programs may not create tables (create_schema=no). Nothin
 int schema(const Session& session) {
   const Result<std::string> url = session.url();
   if (!url) return session.fail(url.failure());
+  if (url->empty()) {
+    return session.fail(Failure(Code::invalid_argument,
+                                "give --on URL: the embedded engine makes its file itself"));
+  }
   const Result<std::vector<std::string>> statements = Client::schema(*url);
   if (!statements) return session.fail(statements.failure());
   if (session.json) {

@@ -19,6 +19,9 @@ void mask_authority(std::string& text, std::size_t begin, std::size_t end) {
   const std::size_t at = text.rfind('@', end - 1);
   const std::size_t colon = text.find(':', begin);
   if (at == std::string::npos || at < begin || colon == std::string::npos || colon > at) return;
+  // What a message tells the user to write: PASSWORD, or [:PASSWORD].
+  const std::string_view secret = std::string_view(text).substr(colon + 1, at - colon - 1);
+  if (secret == "PASSWORD" || secret == "PASSWORD]") return;
   mask(text, colon + 1, at);
 }
 

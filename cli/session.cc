@@ -40,14 +40,22 @@ std::string to_hex(const std::string& bytes) {
   return hex;
 }
 
+bool is_utf8(const std::string& text) {
+  try {
+    static_cast<void>(Json(text).dump());
+    return true;
+  } catch (const Json::type_error&) {
+    return false;
+  }
+}
+
 }  // namespace
 
 Result<std::string> Session::url() const {
-  std::string url = on;
-  if (url.empty()) {
-    const char* given = std::getenv("HOLDFAST_URL");
-    if (given != nullptr) url = given;
-  }
+  // A script whose variable is unset must not take a lock that only this machine knows.
+  if (on && on->empty()) return Failure(Code::invalid_argument, "--on is empty: give a URL");
+  const char* given = std::getenv("HOLDFAST_URL");
+  const std::string url = on.value_or(given != nullptr ? given : "");
   if (url.starts_with('@')) return read_url(url.substr(1));
   return url;
 }
@@ -101,9 +109,12 @@ void Session::warn(const std::string& message) const {
 }
 
 void put_name(Json& object, const Name& name) {
-  const std::string shown = name.display();
-  object["name"] = shown;
-  if (shown != name.bytes()) object["name_hex"] = to_hex(name.bytes());
+  if (is_utf8(name.bytes())) {
+    object["name"] = name.bytes();
+    return;
+  }
+  object["name"] = name.display();
+  object["name_hex"] = to_hex(name.bytes());
 }
 
 std::string printable(const std::string& text) {

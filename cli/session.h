@@ -3,6 +3,7 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 
 #include "exit_status.h"
@@ -14,7 +15,7 @@ using Json = nlohmann::ordered_json;
 
 class Session {
  public:
-  std::string on;  // --on: a URL or @FILE; empty: HOLDFAST_URL, else the embedded default
+  std::optional<std::string> on;  // --on: a URL or @FILE; none: HOLDFAST_URL, else the default
   bool json = false;
 
   // Where the locks are: --on, else HOLDFAST_URL, else empty (the library's default).
@@ -33,7 +34,7 @@ class Session {
   void warn(const std::string& message) const;
 };
 
-// {"name": …} for people, and "name_hex" whenever that is not the name itself, byte for byte.
+// {"name": …}, and "name_hex" for a name that is not UTF-8, of which "name" is what people can read.
 void put_name(Json& object, const Name& name);
 
 // Text that came from somebody else (a holder's label), safe for a terminal.

@@ -16,7 +16,9 @@ constexpr const char* kExamples = R"(Examples:
   holdfast --json show backup | jq '.holders[0].token'
 
 Shows the holders, the waiters in the order in which they will be served, and the highest token
-ever granted for this name; with etcd and ZooKeeper also the lease or the session of each holder. A lock that nobody holds is free; that is no error.)";
+ever granted for this name (etcd and ZooKeeper do not remember it while nobody holds the lock); with
+those two also the lease or the session of each holder. A lock that nobody holds is free; that is no
+error.)";
 
 // "  token 17: lease 694d8c3e5b6f7a01, revision 17"
 void print_details(const HolderInfo& holder) {

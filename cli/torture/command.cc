@@ -123,7 +123,7 @@ Result<lab::TorturePlan> plan_of(const Session& session, const TortureOptions& o
     }
     plan.engines.push_back(*profile);
   }
-  if (!session.on.empty()) {
+  if (session.on) {
     Result<std::string> url = session.url();
     if (!url) return url.failure();
     if (!plan.engines.empty()) {
@@ -141,7 +141,7 @@ Result<lab::TorturePlan> plan_of(const Session& session, const TortureOptions& o
 // The command that makes the same report again.
 std::string command_text(const TortureOptions& options, const Session& session) {
   std::string text = "holdfast torture";
-  if (!session.on.empty()) text += " --on URL";
+  if (session.on) text += " --on URL";
   if (options.all) text += " --all";
   for (const std::string& id : options.scenarios) text += " --scenario " + id;
   for (const std::string& name : options.engines) text += " --engine " + name;

@@ -74,6 +74,16 @@ TEST_F(InputTest, NamesOfAnyBytesWork) {
   }
   EXPECT_EQ(json({"show", "\xff\xfe\x01"})["name_hex"], "fffe01");
   EXPECT_FALSE(json({"show", "h\xc3\xa9"}).contains("name_hex"));
+  const std::string whole(300, 'n');
+  EXPECT_EQ(json({"show", whole})["name"], whole);
+}
+
+// A script whose variable is unset.
+TEST_F(InputTest, AnEmptyValueIsNoDefault) {
+  const Output output = run_bare({"--on", "", "run", "x", "--", "true"});
+  EXPECT_EQ(output.status, 64);
+  EXPECT_NE(output.err.find("--on is empty"), std::string::npos) << output.err;
+  expect_refused({"run", "x", "--wait", "", "--", "true"}, 64, "--wait");
 }
 
 TEST_F(InputTest, CommandLinesThatMakeNoSense) {

@@ -133,5 +133,23 @@ TEST_F(OutputTest, AFullDiskIsNoticed) {
   EXPECT_NE(output.err.find("output"), std::string::npos);
 }
 
+// Nobody has the key to that lock.
+TEST_F(OutputTest, AHandleThatCannotBeWrittenIsGivenBack) {
+  for (const std::string json : {"", " --json"}) {
+    const std::string acquire =
+        std::string(HOLDFAST_BINARY) + " --on " + url() + json + " acquire x > /dev/full";
+    const Output output = start_plain({"sh", "-c", acquire}).wait();
+    EXPECT_EQ(output.status, 74);
+    EXPECT_NE(output.err.find("the lock is given back"), std::string::npos) << output.err;
+    EXPECT_EQ(run({"run", "x", "--no-wait", "--", "true"}).status, 0);
+  }
+}
+
+// What a message tells the user to write is no secret.
+TEST_F(OutputTest, APlaceholderIsShown) {
+  const Output output = run_bare({"--on", "postgres://h/db?recipe=nope", "ls"});
+  EXPECT_NE(output.err.find("PASSWORD"), std::string::npos) << output.err;
+}
+
 }  // namespace
 }  // namespace holdfast::test
