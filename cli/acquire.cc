@@ -17,10 +17,10 @@ constexpr const char* kExamples = R"(Examples:
   … holdfast renew "$handle"      # again before five minutes are over
   holdfast release "$handle"
 
-Nobody renews this lock but you: it ends with its ttl. (Locks that live in a connection, such as
-postgres recipe=advisory, cannot outlive their process: use run, or recipe=table.) The handle is the key to the lock: whoever
+Nobody renews this lock but you: it ends with its ttl. The handle is the key to the lock: whoever
 has it can release it. Prefer `holdfast run`, which renews, and ends the command when the lock is
-lost.
+lost. Locks that live in a connection (postgres recipe=advisory, mysql recipe=named, row) cannot
+outlive their process: use run, or recipe=table.
 
 Exit status: 0; 64 bad usage, 69 engine unreachable, 74 the handle could not be written (and the lock
 was given back), 75 not acquired in time, 78 bad configuration.)";
