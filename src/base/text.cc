@@ -47,6 +47,10 @@ std::string to_hex(std::span<const std::uint8_t> bytes) {
   return hex;
 }
 
+std::string to_hex(std::string_view bytes) {
+  return to_hex({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()});
+}
+
 std::optional<std::string> bytes_from_hex(std::string_view hex) {
   if (hex.size() % 2 != 0) return std::nullopt;
   std::string bytes;

@@ -12,6 +12,7 @@
 namespace holdfast {
 
 std::string to_hex(std::span<const std::uint8_t> bytes);
+std::string to_hex(std::string_view bytes);
 // Into `out`, which has room for two digits of each byte.
 void write_hex(std::span<const std::uint8_t> bytes, char* out);
 std::optional<std::string> bytes_from_hex(std::string_view hex);

@@ -6,10 +6,6 @@ namespace holdfast::sql {
 
 namespace {
 
-std::string hex_of(std::string_view bytes) {
-  return to_hex({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()});
-}
-
 // Bytes as the dialect writes them.
 std::string literal(Dialect dialect, const std::string& hex) {
   return dialect == Dialect::mysql ? "X'" + hex + "'" : "'\\x" + hex + "'::bytea";
@@ -28,7 +24,7 @@ std::vector<std::string> lock_in_transaction(Dialect dialect, const Name& name,
   const bool mysql = dialect == Dialect::mysql;
   const std::string hash = internal::sha256_hex((mysql ? "row:" : "advisory:") + whole);
   const std::string key = literal(dialect, hash);
-  const std::string bytes = literal(dialect, hex_of(whole));
+  const std::string bytes = literal(dialect, to_hex(whole));
   if (!mysql) {
     return {"SELECT pg_advisory_xact_lock(" + advisory_number(hash) + ")",
             "INSERT INTO holdfast_token AS t (lock_key, name, token) VALUES (" + key + ", " +
@@ -51,7 +47,7 @@ std::vector<std::string> lock_in_transaction(Dialect dialect, const Name& name,
 
 std::vector<std::string> admit(Dialect dialect, const Name& resource, Token token) {
   const std::string key = literal(dialect, internal::sha256_hex(resource.bytes()));
-  const std::string bytes = literal(dialect, hex_of(resource.bytes()));
+  const std::string bytes = literal(dialect, to_hex(resource.bytes()));
   const std::string values = "VALUES (" + key + ", " + bytes + ", " + token.str() + ")";
   if (dialect == Dialect::postgres) {
     return {"INSERT INTO holdfast_fence AS f (resource_key, resource, token) " + values +
@@ -69,7 +65,8 @@ std::vector<std::string> tables(Dialect dialect) {
   if (dialect == Dialect::postgres) {
     return {
         "CREATE TABLE IF NOT EXISTS holdfast_token("
-        " lock_key bytea PRIMARY KEY, name bytea NOT NULL, token bigint NOT NULL)"
+        " lock_key bytea PRIMARY KEY, name bytea NOT NULL, token bigint NOT NULL,"
+        " claim bytea, session text, xact bigint, label bytea, since timestamptz, ttl_us bigint)"
         " WITH (fillfactor = 50)",
         "CREATE TABLE IF NOT EXISTS holdfast_fence("
         " resource_key bytea PRIMARY KEY, resource bytea NOT NULL, token bigint NOT NULL)"

@@ -23,6 +23,7 @@
   X(PQpipelineSync)                 \
   X(PQsendPrepare)                  \
   X(PQsendQueryPrepared)            \
+  X(PQsendQueryParams)              \
   X(PQflush)                        \
   X(PQconsumeInput)                 \
   X(PQisBusy)                       \

@@ -251,8 +251,8 @@ bool PostgresConnection::send(const std::vector<SqlStatement>& statements, Excha
 }
 
 bool PostgresConnection::send_one(const SqlStatement& statement, Exchange& exchange) {
-  auto known = prepared_.find(statement.text);
-  if (known == prepared_.end()) {
+  auto known = statement.once ? prepared_.end() : prepared_.find(statement.text);
+  if (known == prepared_.end() && !statement.once) {
     std::string name = "hf" + std::to_string(prepared_.size());
     if (library_.PQsendPrepare(session_, name.c_str(), statement.text.c_str(), 0, nullptr) != 1) {
       return false;
@@ -279,6 +279,11 @@ bool PostgresConnection::send_one(const SqlStatement& statement, Exchange& excha
     }
   }
   exchange.sent.emplace_back();
+  if (statement.once) {
+    return library_.PQsendQueryParams(session_, statement.text.c_str(), static_cast<int>(count),
+                                      nullptr, values.data(), lengths.data(), formats.data(),
+                                      0) == 1;
+  }
   return library_.PQsendQueryPrepared(session_, known->second.c_str(), static_cast<int>(count),
                                       values.data(), lengths.data(), formats.data(), 0) == 1;
 }

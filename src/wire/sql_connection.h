@@ -23,6 +23,7 @@ struct SqlStatement {
   // under this very text, so it should be one of few.
   std::string text;
   std::vector<SqlValue> values;
+  bool once = false;  // The text is no other's: it is not worth preparing.
 };
 
 // What one statement returned. Cells are bytes, numbers in decimal.

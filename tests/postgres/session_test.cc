@@ -116,6 +116,31 @@ TEST_P(PostgresSession, ADeadlockIsTriedAgain) {
   EXPECT_GT(std::stoi(server.query("SELECT last_value FROM faults")), 2) << "nothing failed";
 }
 
+// Between the lock and its token the session is ended, and another holder draws. What is drawn after
+// that must not be used: it would be higher than that of the one who has the lock.
+TEST(PostgresRow, ATokenIsNotDrawnAfterTheLockWasLost) {
+  PostgresServer server;
+  Client client = open(server.url() + "?recipe=row");
+  const Token first = client.mutex("x", kLong).acquire()->token();
+  test::PostgresClient other("127.0.0.1", server.port());
+  other.value("BEGIN; UPDATE holdfast_token SET token = token + 1");
+  Pending drawing = in_thread([&] { return client.mutex("x", kLong).try_acquire_for(20s); });
+  ASSERT_TRUE(eventually([&] {
+    return server.query(
+               "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+               " AND query LIKE 'UPDATE holdfast_token%'") == "1";
+  }));
+  server.query(
+      "SELECT pg_terminate_backend(pid, 5000) FROM pg_locks"
+      " WHERE locktype = 'relation' AND relation = 'holdfast_row'::regclass");
+  other.value("COMMIT");
+  ASSERT_TRUE(arrives(drawing));
+  Result<Lease> lease = drawing.get();
+  ASSERT_EQ(told(lease), "granted");
+  EXPECT_EQ(told(lease->renew()), "granted") << "it is that of the session that was ended";
+  EXPECT_GT(lease->token().value(), first.value() + 1);
+}
+
 // A process that forked a helper is killed; the helper lives on. The lock was the dead one's.
 TEST_P(PostgresSession, AForkedHelperDoesNotKeepTheLockOfItsDeadParent) {
   std::array<int, 2> ends{};
@@ -211,11 +236,10 @@ TEST(PostgresTableConnections, AProxyThatPoolsTransactionsIsNamed) {
 TEST(PostgresSessions, RowsOfDeadSessionsAreRemovedAndOthersAreNot) {
   PostgresServer server;
   Client living = open(server.url() + "?recipe=advisory");
-  const Lease lease = living.mutex("lives", kLong).acquire().value();
+  const Lease lease = living.shared_mutex("lives", kLong).acquire_shared().value();
   server.query(
-      "INSERT INTO holdfast_session(claim, lock_key, session, waiting, mode, token, label, since,"
-      " ttl_us) SELECT decode(lpad(to_hex(i), 32, '0'), 'hex'), 'k', 'holdfast dead', i > 1, 0, 1, "
-      "'',"
+      "INSERT INTO holdfast_shared(claim, lock_key, session, token, label, since, ttl_us)"
+      " SELECT decode(lpad(to_hex(i), 32, '0'), 'hex'), 'k', 'holdfast dead', 1, '',"
       " now() - interval '2 hours', 1 FROM generate_series(1, 3) i");
   internal::RealRuntime runtime;
   internal::postgres::Settings settings;
@@ -234,7 +258,7 @@ TEST(PostgresSessions, RowsOfDeadSessionsAreRemovedAndOthersAreNot) {
     EXPECT_TRUE(outcome.ok());
   };
   runtime.block_on(body());
-  EXPECT_EQ(server.query("SELECT count(*) FROM holdfast_session"), "1");
+  EXPECT_EQ(server.query("SELECT count(*) FROM holdfast_shared"), "1");
   EXPECT_EQ(living.inspect("lives")->holders.size(), 1U);
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "engines/mysql/session_recipe.h"
+#include "engines/session/mark.h"
 
 namespace holdfast::internal::mysql {
 
@@ -39,22 +40,16 @@ class NamedRecipe final : public SessionRecipe {
     key.lock = key.name;
     if (!fits(key.name)) {
       // 208 bits of it: as many as there is room for.
-      key.lock = std::string(kHashed) +
-                 to_hex({reinterpret_cast<const std::uint8_t*>(key.hash.data()), 26});
+      key.lock = std::string(kHashed) + to_hex(std::string_view(key.hash).substr(0, 26));
     }
     return key;
   }
 
   session::Batch take(const session::Key& key, const Claim& claim) const override {
-    session::Batch batch(settings().tokens ? 3 : 1);
-    if (!settings().tokens) {
-      batch[0].text = "SELECT GET_LOCK(?, 0), NULL";
-      batch[0].values = {key.lock};
-      return batch;
-    }
-    batch[0].text = "SET @holdfast = GET_LOCK(?, 0)";
+    session::Batch batch(1);
+    batch[0].text = "SELECT GET_LOCK(?, 0), NULL";
     batch[0].values = {key.lock};
-    draw_if_held(key, claim, batch);
+    if (settings().tokens) draw_into(batch, key, claim, "CONNECTION_ID()");
     return batch;
   }
 
@@ -68,17 +63,21 @@ class NamedRecipe final : public SessionRecipe {
     // MySQL knows whole seconds only.
     const std::string time =
         is_mariadb() ? std::to_string(seconds) : std::to_string(static_cast<long>(seconds) + 1);
-    session::Batch batch(settings().tokens ? 3 : 1);
-    const std::string get = "GET_LOCK(?, " + time + ")";
-    batch[0].text = mark(key, claim) +
-                    (settings().tokens ? "SET @holdfast = " + get : "SELECT " + get + ", NULL");
+    session::Batch batch(1);
+    batch[0].text = mark_of(key, claim) + "SELECT GET_LOCK(?, " + time + "), NULL";
     batch[0].values = {key.lock};
-    if (settings().tokens) draw_if_held(key, claim, batch);
+    if (settings().tokens) draw_into(batch, key, claim, "CONNECTION_ID()");
     return batch;
+  }
+  void conclude(SqlOutcome& outcome) const override {
+    if (!settings().tokens) return;
+    const std::optional<std::string> token = take_token(outcome);
+    outcome.results.back().rows.at(0).at(1) = token;
   }
   bool wait_ends_by_itself() const override { return is_mariadb(); }
 
-  session::Batch confirm(const session::Key& key, const Claim&) const override {
+  session::Batch confirm(const session::Key& key, const Claim&,
+                         const session::Opened&) const override {
     session::Batch batch(1);
     batch[0].text = "SELECT IS_USED_LOCK(?) = CONNECTION_ID(), NULL";
     batch[0].values = {key.lock};
@@ -92,17 +91,9 @@ class NamedRecipe final : public SessionRecipe {
     return batch;
   }
   bool busy_leaves_something() const override { return false; }
-  bool draws_elsewhere() const override { return false; }
 
  protected:
   std::string sign(const session::Key& key, const Claim&) const override { return key.lock; }
-
- private:
-  // The token is drawn after the lock is ours, and only if it is.
-  void draw_if_held(const session::Key& key, const Claim& claim, session::Batch& batch) const {
-    batch[1] = upsert(key, claim, "CONNECTION_ID()", "@holdfast = 1");
-    batch[2].text = "SELECT @holdfast, LAST_INSERT_ID()";
-  }
 };
 
 std::unique_ptr<session::Recipe> make_named_recipe(Runtime& runtime, const Settings& settings) {

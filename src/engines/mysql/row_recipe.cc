@@ -2,8 +2,9 @@
 //
 // The token cannot be drawn in that transaction: a holder that dies takes its changes with it, and
 // the next one would draw the same number. So it is drawn in another session, after the row is
-// locked, and the lock is confirmed after that.
+// locked, and only if it still is.
 #include "engines/mysql/session_recipe.h"
+#include "engines/session/mark.h"
 
 namespace holdfast::internal::mysql {
 
@@ -39,13 +40,14 @@ class RowRecipe final : public SessionRecipe {
                       std::optional<Duration>) const override {
     session::Batch batch(1);
     batch[0].text =
-        mark(key, claim) + "SELECT 1, NULL FROM holdfast_rows WHERE lock_key = ? FOR UPDATE";
+        mark_of(key, claim) + "SELECT 1, NULL FROM holdfast_rows WHERE lock_key = ? FOR UPDATE";
     batch[0].values = {key.hash};
     return batch;
   }
   bool wait_ends_by_itself() const override { return false; }
 
-  session::Batch confirm(const session::Key& key, const Claim& claim) const override {
+  session::Batch confirm(const session::Key& key, const Claim& claim,
+                         const session::Opened&) const override {
     session::Batch batch(1);
     batch[0].text = "SELECT IS_USED_LOCK(?) = CONNECTION_ID(), NULL";
     batch[0].values = {sign(key, claim)};
@@ -62,15 +64,26 @@ class RowRecipe final : public SessionRecipe {
   bool busy_leaves_something() const override { return true; }
   bool draws_elsewhere() const override { return true; }
 
+  session::Batch draw(const session::Key& key, const Claim& claim, const session::Opened& session,
+                      const SqlRows&) const override {
+    session::Batch batch;
+    draw_into(batch, key, claim, std::to_string(session.number));
+    return batch;
+  }
+  void conclude_draw(SqlOutcome& outcome) const override {
+    const std::optional<std::string> token = take_token(outcome);
+    outcome.results.emplace_back().rows = {{token ? "1" : "0", token}};
+  }
+
   // Where somebody was faster, and has locked it already, the insertion would wait for that one.
   session::Batch prepare(const session::Key& key) const override {
-    session::Batch batch(3);
-    batch[0].text = "SET SESSION innodb_lock_wait_timeout = 1";
-    batch[1].text =
-        "INSERT IGNORE INTO holdfast_rows (lock_key, name) SELECT ?, ? FROM DUAL "
-        "WHERE NOT EXISTS (SELECT 1 FROM holdfast_rows WHERE lock_key = ?)";
-    batch[1].values = {key.hash, key.name, key.hash};
-    batch[2].text = std::string("SET SESSION innodb_lock_wait_timeout = ") + kForEver;
+    session::Batch batch = SessionRecipe::prepare(key);
+    batch.push_back({"SET SESSION innodb_lock_wait_timeout = 1", {}});
+    batch.push_back(
+        {"INSERT IGNORE INTO holdfast_rows (lock_key, name) SELECT ?, ? FROM DUAL "
+         "WHERE NOT EXISTS (SELECT 1 FROM holdfast_rows WHERE lock_key = ?)",
+         {key.hash, key.name, key.hash}});
+    batch.push_back({std::string("SET SESSION innodb_lock_wait_timeout = ") + kForEver, {}});
     return batch;
   }
 

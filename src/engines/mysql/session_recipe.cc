@@ -2,6 +2,7 @@
 
 #include "base/sha256.h"
 #include "base/text.h"
+#include "engines/session/mark.h"
 
 namespace holdfast::internal::mysql {
 
@@ -10,10 +11,6 @@ namespace {
 using session::Batch;
 using session::Key;
 using session::Trouble;
-
-constexpr std::size_t kMostLabel = 200;
-// Not as one word anywhere else: a query that looks for it must not find itself.
-constexpr const char* kMark = "/* holdfast ";
 
 std::string bytes_of(const ClaimId& id) {
   return std::string(reinterpret_cast<const char*>(id.bytes().data()), ClaimId::kBytes);
@@ -25,10 +22,6 @@ ClaimId claim_from(const std::string& bytes) {
     id[i] = static_cast<std::uint8_t>(bytes[i]);
   }
   return ClaimId(id);
-}
-
-std::string hex_of(const std::string& bytes) {
-  return to_hex({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()});
 }
 
 Duration microseconds(std::int64_t count) {
@@ -63,31 +56,10 @@ void add_holder(LockInfo& info, const SqlRows& rows, std::size_t row) {
   info.holders.push_back(std::move(holder));
 }
 
-struct Waiter {
-  std::string key;
-  WaiterInfo info;
-};
-
-// "/* holdfast KEY CLAIM LABEL */ …"
-std::optional<Waiter> waiter_from(const SqlRows& rows, std::size_t row) {
-  const std::string text = rows.bytes(row, 1);
-  const std::size_t begin = std::string_view(kMark).size();
-  constexpr std::size_t kKeyDigits = 64;
-  constexpr std::size_t kClaimDigits = 2 * ClaimId::kBytes;
-  if (text.size() < begin + kKeyDigits + kClaimDigits + 3) return std::nullopt;
-  Waiter waiter;
-  const auto key = bytes_from_hex(std::string_view(text).substr(begin, kKeyDigits));
-  const auto id =
-      ClaimId::from_hex(std::string_view(text).substr(begin + kKeyDigits + 1, kClaimDigits));
-  const std::size_t label = begin + kKeyDigits + kClaimDigits + 2;
-  const auto words =
-      bytes_from_hex(std::string_view(text).substr(label, text.find(' ', label) - label));
-  if (!key || !id) return std::nullopt;
-  waiter.key = *key;
-  waiter.info.id = *id;
-  waiter.info.label = words.value_or("");
-  waiter.info.waited_for = std::chrono::milliseconds(rows.number(row, 0));
-  return waiter;
+std::optional<session::Marked> waiter_from(const SqlRows& rows, std::size_t row) {
+  auto marked = session::read_mark(rows.bytes(row, 1));
+  if (marked) marked->waiter.waited_for = std::chrono::milliseconds(rows.number(row, 0));
+  return marked;
 }
 
 void replace_time(std::string& text, bool is_mariadb) {
@@ -159,12 +131,6 @@ Batch SessionRecipe::expire_after(Duration idle) const {
   return batch;
 }
 
-// The comment keeps the statement from being mistaken for another's: see waiter_from().
-std::string SessionRecipe::mark(const Key& key, const Claim& claim) {
-  return kMark + hex_of(key.hash) + " " + claim.id.hex() + " " +
-         hex_of(claim.label.substr(0, kMostLabel)) + " */ ";
-}
-
 Batch SessionRecipe::interrupt(const session::Opened& session) const {
   Batch batch(1);
   batch[0].text = "KILL QUERY " + std::to_string(session.number);
@@ -190,31 +156,50 @@ Batch SessionRecipe::find_session(std::uint64_t number, const std::string& peer)
 
 // ---- Tokens ------------------------------------------------------------------------------------
 
-SqlStatement SessionRecipe::upsert(const Key& key, const Claim& claim, const std::string& session,
-                                   const std::string& condition) const {
+// Who gets the lock after us draws after us: the row is ours before the server looks at the lock, whose
+// name is made to depend on the row for that.
+void SessionRecipe::draw_into(Batch& batch, const Key& key, const Claim& claim,
+                              const std::string& session) const {
   SqlStatement statement;
   statement.text =
-      "INSERT INTO holdfast_tokens "
-      "(lock_key, name, token, lock_name, connection, claim, label, since, ttl_us) "
-      "SELECT ?, ?, LAST_INSERT_ID(1), ?, " +
-      session + ", ?, ?, NOW(6), ? FROM DUAL WHERE " + condition +
-      " ON DUPLICATE KEY UPDATE token = LAST_INSERT_ID(token + 1), lock_name = VALUES(lock_name), "
-      "connection = VALUES(connection), claim = VALUES(claim), label = VALUES(label), "
-      "since = VALUES(since), ttl_us = VALUES(ttl_us)";
+      "UPDATE holdfast_tokens SET token = LAST_INSERT_ID(token + 1), lock_name = ?, connection = " +
+      session +
+      ", claim = ?, label = ?, since = NOW(6), ttl_us = ? "
+      "WHERE lock_key = ? AND IS_USED_LOCK(CONCAT(?, LEFT(name, 0))) = " +
+      session;
   const auto ttl_us = std::chrono::duration_cast<std::chrono::microseconds>(claim.ttl).count();
-  statement.values = {key.hash,
-                      key.name,
-                      sign(key, claim),
+  statement.values = {sign(key, claim),
                       bytes_of(claim.id),
-                      claim.label.substr(0, kMostLabel),
-                      static_cast<std::int64_t>(ttl_us)};
-  return statement;
+                      claim.label.substr(0, session::kMostLabel),
+                      static_cast<std::int64_t>(ttl_us),
+                      key.hash,
+                      sign(key, claim)};
+  batch.push_back(std::move(statement));
+  if (asks_for_token_) batch.push_back({"SELECT LAST_INSERT_ID()", {}});
 }
 
-Batch SessionRecipe::draw(const Key& key, const Claim& claim, std::uint64_t session) const {
-  Batch batch(2);
-  batch[0] = upsert(key, claim, std::to_string(session), "1 = 1");
-  batch[1].text = "SELECT 1, LAST_INSERT_ID()";
+std::optional<std::string> SessionRecipe::take_token(SqlOutcome& outcome) const {
+  std::optional<std::string> token;
+  if (!outcome.results.back().empty()) {
+    token = outcome.results.back().at(0, 0);
+    outcome.results.pop_back();
+  }
+  const SqlRows drawn = std::move(outcome.results.back());
+  outcome.results.pop_back();
+  if (drawn.affected != 1) return std::nullopt;
+  if (!token && drawn.id != 0) token = std::to_string(drawn.id);
+  if (!token) asks_for_token_ = true;
+  return token;
+}
+
+Batch SessionRecipe::prepare(const Key& key) const {
+  if (!settings_.tokens) return {};
+  Batch batch(1);
+  batch[0].text =
+      "INSERT IGNORE INTO holdfast_tokens "
+      "(lock_key, name, token, lock_name, connection, claim, label, since, ttl_us) "
+      "VALUES (?, ?, 0, '', 0, REPEAT(X'00', 16), '', NOW(6), 0)";
+  batch[0].values = {key.hash, key.name};
   return batch;
 }
 
@@ -262,7 +247,7 @@ Batch SessionRecipe::look(const Key& key) const {
   batch[0].text = std::string(kHolder) + "WHERE t.lock_key = ?";
   batch[0].values = {key.hash};
   batch[1].text = std::string(kWaiters) + "? ORDER BY 1 DESC, ID";
-  batch[1].values = {kMark + hex_of(key.hash) + " %"};
+  batch[1].values = {session::marked(key)};
   batch[2].text = "SELECT IS_USED_LOCK(?)";
   batch[2].values = {key.lock};
   for (SqlStatement& statement : batch) replace_time(statement.text, is_mariadb_);
@@ -275,7 +260,7 @@ LockInfo SessionRecipe::seen(const Name& name, const SqlOutcome& outcome) const 
   if (!rows.empty()) add_holder(info, rows, 0);
   const SqlRows& waiters = outcome.results.at(1);
   for (std::size_t i = 0; i < waiters.rows.size(); ++i) {
-    if (auto waiter = waiter_from(waiters, i)) info.waiters.push_back(std::move(waiter->info));
+    if (auto marked = waiter_from(waiters, i)) info.waiters.push_back(std::move(marked->waiter));
   }
   const SqlRows& user = outcome.results.at(2);
   if (info.holders.empty() && !user.null(0, 0)) {
@@ -289,13 +274,13 @@ Batch SessionRecipe::look_at_all(const std::string& prefix) const {
   const auto size = static_cast<std::int64_t>(whole.size());
   Batch batch(2);
   batch[0].text = std::string(kWaiters) + "? ORDER BY 1 DESC, ID";
-  batch[0].values = {std::string(kMark) + "%"};
+  batch[0].values = {session::marked()};
   batch[1].text = std::string(kHolder) +
                   "WHERE LEFT(t.name, ?) = ? AND (IS_USED_LOCK(t.lock_name) <=> t.connection OR "
                   "t.lock_key IN (SELECT UNHEX(SUBSTR(INFO, ?, 64)) "
                   "FROM information_schema.PROCESSLIST WHERE INFO LIKE ?))";
-  batch[1].values = {size, whole, static_cast<std::int64_t>(std::string_view(kMark).size() + 1),
-                     std::string(kMark) + "%"};
+  batch[1].values = {size, whole, static_cast<std::int64_t>(session::kMarkBegin.size() + 1),
+                     session::marked()};
   for (SqlStatement& statement : batch) replace_time(statement.text, is_mariadb_);
   return batch;
 }
@@ -312,8 +297,8 @@ std::vector<LockInfo> SessionRecipe::all_seen(const SqlOutcome& outcome) const {
     LockInfo info{.name = Name(name.substr(settings_.prefix.size()))};
     add_holder(info, rows, i);
     for (std::size_t j = 0; j < waiters.rows.size(); ++j) {
-      auto waiter = waiter_from(waiters, j);
-      if (waiter && waiter->key == key) info.waiters.push_back(std::move(waiter->info));
+      auto marked = waiter_from(waiters, j);
+      if (marked && marked->key_hash == key) info.waiters.push_back(std::move(marked->waiter));
     }
     if (!info.holders.empty() || !info.waiters.empty()) all.push_back(std::move(info));
   }

@@ -27,8 +27,7 @@ class SessionRecipe : public session::Recipe {
   Failure failure_of(const SqlError& error) const override;
   session::Batch expire_after(Duration idle) const override;
   bool has_tokens() const override { return settings_.tokens; }
-  session::Batch draw(const session::Key& key, const Claim& claim,
-                      std::uint64_t session) const override;
+  session::Batch prepare(const session::Key& key) const override;
   session::Batch make_tables() const override;
   std::optional<Failure> no_tables() const override;
   session::Batch interrupt(const session::Opened& session) const override;
@@ -42,16 +41,17 @@ class SessionRecipe : public session::Recipe {
   session::Batch still_held_by(const session::Key& key, std::uint64_t session) const override;
 
  protected:
-  // What is in front of a statement that waits: who does.
-  static std::string mark(const session::Key& key, const Claim& claim);
   // How the named lock is called that the holder has: as text, and of the row in holdfast_tokens.
   virtual std::string sign(const session::Key& key, const Claim& claim) const = 0;
   // Session variables beside the usual ones, from ", ".
   virtual std::string variables() const { return ""; }
   std::string hash_of(const std::string& name) const;
-  // Draws a token, and writes down who has it. `session`: an expression for its number.
-  SqlStatement upsert(const session::Key& key, const Claim& claim, const std::string& session,
-                      const std::string& condition) const;
+  // Draws a token, and notes who has it: the session with this number, an expression, if it has the
+  // lock.
+  void draw_into(session::Batch& batch, const session::Key& key, const Claim& claim,
+                 const std::string& session) const;
+  // The token in the answer to that, if one was drawn. What answered it is taken off the results.
+  std::optional<std::string> take_token(SqlOutcome& outcome) const;
   const Settings& settings() const { return settings_; }
   bool is_mariadb() const { return is_mariadb_; }
 
@@ -62,6 +62,8 @@ class SessionRecipe : public session::Recipe {
   Settings settings_;
   std::string recipe_;
   bool is_mariadb_ = true;  // until we know
+  // The answer to an UPDATE has what it gave to LAST_INSERT_ID, but for tables that have triggers.
+  mutable bool asks_for_token_ = false;
 };
 
 // The tables, as a program or an administrator has to make them.

@@ -1,5 +1,6 @@
 // "advisory": pg_advisory_lock, which lives as long as its session.
 #include "engines/postgres/session_recipe.h"
+#include "engines/session/mark.h"
 
 namespace holdfast::internal::postgres {
 
@@ -12,50 +13,79 @@ class AdvisoryRecipe final : public SessionRecipe {
   }
 
   // The token is drawn after the lock is ours: the MATERIALIZED expression is computed first, and
-  // what is inserted comes from it.
+  // what is written depends on it.
   session::Batch take(const session::Key& key, const Claim& claim) const override {
     session::Batch batch(1);
+    const std::string lock = function("try_", claim);
     if (!settings().tokens) {
-      batch[0].text = "SELECT CASE WHEN " + function("try_", claim) +
-                      "($1::bigint) THEN 1 ELSE 0 END, NULL, " + signing("$2");
-      batch[0].values = {number_of(key), claim.id.hex()};
+      batch[0].text = "SELECT CASE WHEN " + lock + "($1::bigint) THEN 1 ELSE 0 END, NULL";
+      batch[0].values = {number_of(key)};
       return batch;
     }
-    batch[0].text = "WITH got AS MATERIALIZED (SELECT " + function("try_", claim) +
-                    "($7::bigint) AS ok), " + drawing_sql(" FROM got WHERE ok", kOwnSession) +
-                    " SELECT CASE WHEN ok THEN 1 ELSE 0 END, (SELECT token FROM drawn), " +
-                    signing("$8") + " FROM got";
-    batch[0].values = drawing_values(key, claim);
+    const bool shared = claim.mode == Mode::shared;
+    batch[0].values = shared ? sharing_values(key, claim) : noting_values(key, claim);
     batch[0].values.emplace_back(number_of(key));
-    batch[0].values.emplace_back(claim.id.hex());
+    const std::string number = "$" + std::to_string(batch[0].values.size()) + "::bigint";
+    batch[0].text = "WITH got AS MATERIALIZED (SELECT " + lock + "(" + number + ") AS ok), " +
+                    (shared ? sharing(" FROM got WHERE ok")
+                            : "drawn AS (" + drawing(kOwnSession, " FROM got WHERE got.ok AND") +
+                                  " RETURNING t.token)") +
+                    " SELECT CASE WHEN ok THEN 1 ELSE 0 END, (SELECT token FROM drawn) FROM got";
     return batch;
   }
 
-  // After take(), which has signed.
   session::Batch wait(const session::Key& key, const Claim& claim,
                       std::optional<Duration>) const override {
-    session::Batch batch;
-    announce(key, claim, batch);
-    batch.push_back({"SELECT " + function("", claim) + "($1::bigint)", {number_of(key)}});
-    if (settings().tokens) {
-      batch.push_back({"WITH " + drawing_sql("", kOwnSession) + " SELECT 1, token FROM drawn",
-                       drawing_values(key, claim)});
+    session::Batch batch(1);
+    batch[0].text = mark_of(key, claim) + "SELECT 1, NULL, " + function("", claim) + "($1::bigint)";
+    batch[0].values = {number_of(key)};
+    batch[0].once = true;
+    if (!settings().tokens) return batch;
+    // A statement of its own: it must see what was committed while the first one waited.
+    if (claim.mode == Mode::shared) {
+      batch.push_back(
+          {"WITH " + sharing("") + " SELECT 1, token FROM drawn", sharing_values(key, claim)});
     } else {
-      batch.push_back({"SELECT 1, NULL", {}});
+      batch.push_back(
+          {drawing(kOwnSession, " WHERE") + " RETURNING 1, t.token", noting_values(key, claim)});
     }
+    return batch;
+  }
+
+  // Nobody else can give it back in our session, so we have it if it is the one that we opened.
+  session::Batch confirm(const session::Key&, const Claim&,
+                         const session::Opened& session) const override {
+    session::Batch batch(1);
+    batch[0] = {
+        "SELECT CASE WHEN current_setting('application_name') = $1::text THEN 1 ELSE 0 END, NULL",
+        {session.peer}};
     return batch;
   }
 
   session::Batch give(const session::Key& key, const Claim& claim) const override {
     session::Batch batch(1);
-    batch[0].text = "SELECT CASE WHEN " + function("un", claim) +
-                    "($1::bigint) THEN 1 ELSE 0 END, " + signing("''");
+    batch[0].text =
+        "SELECT CASE WHEN " + function("un", claim) + "($1::bigint) THEN 1 ELSE 0 END, NULL";
     batch[0].values = {number_of(key)};
-    if (settings().tokens) {
+    if (settings().tokens && claim.mode == Mode::shared) {
       batch[0].text =
-          "WITH gone AS (DELETE FROM holdfast_session WHERE claim = $2::bytea) " + batch[0].text;
+          "WITH gone AS (DELETE FROM holdfast_shared WHERE claim = $2::bytea) " + batch[0].text;
       batch[0].values.emplace_back(bytes_of(claim.id));
     }
+    return batch;
+  }
+
+  session::Batch clean(Duration long_dead) const override {
+    if (!settings().tokens) return {};
+    session::Batch batch(1);
+    // The sessions of others are hidden from a user without rights: who does not see all of them
+    // does not know who is dead.
+    batch[0] = {
+        "DELETE FROM holdfast_shared s"
+        " WHERE s.since < clock_timestamp() - $1::bigint * interval '1 microsecond'"
+        " AND NOT EXISTS (SELECT 1 FROM pg_stat_activity a WHERE a.application_name = s.session)"
+        " AND NOT EXISTS (SELECT 1 FROM pg_stat_activity a WHERE a.backend_type IS NULL)",
+        {std::int64_t{std::chrono::duration_cast<std::chrono::microseconds>(long_dead).count()}}};
     return batch;
   }
 
@@ -88,11 +118,41 @@ class AdvisoryRecipe final : public SessionRecipe {
     return info;
   }
 
-  bool busy_leaves_something() const override { return true; }  // the sign
-  bool draws_elsewhere() const override { return false; }
+  bool busy_leaves_something() const override { return false; }
+
+ protected:
+  std::string lock_of_token() const override {
+    return "l.locktype = 'advisory' AND l.objsubid = 1"
+           " AND (l.classid::bigint << 32 | l.objid::bigint)"
+           " = ('x' || substr(encode(t.lock_key, 'hex'), 1, 16))::bit(64)::bigint";
+  }
+  std::string shared_holders() const override {
+    return " UNION ALL SELECT s.lock_key, s.claim, 1, s.token, s.label, s.since, s.ttl_us, a.pid,"
+           " a.state_change FROM holdfast_shared s"
+           " JOIN pg_stat_activity a ON a.application_name = s.session";
+  }
 
  private:
   static constexpr const char* kOwnSession = "current_setting('application_name')";
+
+  // As drawing(), for one of several: `drawn` and `noted`. `from` is where the new row comes from.
+  static std::string sharing(const std::string& from) {
+    return "drawn AS (INSERT INTO holdfast_token AS t (lock_key, name, token)"
+           " SELECT $1::bytea, $5::bytea, 1" +
+           from +
+           " ON CONFLICT (lock_key) DO UPDATE SET token = t.token + 1 RETURNING token),"
+           " noted AS (INSERT INTO holdfast_shared"
+           " (claim, lock_key, session, token, label, since, ttl_us)"
+           " SELECT $2::bytea, $1::bytea, current_setting('application_name'), token, $3::bytea,"
+           " clock_timestamp(), $4::bigint FROM drawn ON CONFLICT (claim) DO UPDATE SET"
+           " lock_key = excluded.lock_key, session = excluded.session, token = excluded.token,"
+           " since = excluded.since)";
+  }
+  static std::vector<SqlValue> sharing_values(const session::Key& key, const Claim& claim) {
+    std::vector<SqlValue> values = noting_values(key, claim);
+    values.emplace_back(key.name);
+    return values;
+  }
 
   static std::string function(const std::string& what, const Claim& claim) {
     const std::string mode = claim.mode == Mode::shared ? "_shared" : "";

@@ -1,6 +1,7 @@
 // "row": SELECT … FOR UPDATE in a transaction that stays open. The token is drawn in another
 // session, because a holder that dies takes the changes of its transaction with it.
 #include "engines/postgres/session_recipe.h"
+#include "engines/session/mark.h"
 
 namespace holdfast::internal::postgres {
 
@@ -11,46 +12,79 @@ class RowRecipe final : public SessionRecipe {
     if (!settings.tokens) guarantees_.token = TokenStrength::none;
   }
 
-  session::Batch take(const session::Key& key, const Claim& claim) const override {
-    session::Batch batch;
-    batch.push_back({"BEGIN", {}});
-    batch.push_back(sign(claim));
-    batch.push_back({std::string(kSelect) + " NOWAIT", {key.hash}});
+  // NOWAIT would be an error each time, in the server's log as well.
+  session::Batch take(const session::Key& key, const Claim&) const override {
+    session::Batch batch(2);
+    batch[0].text = "BEGIN";
+    batch[1] = {
+        "WITH got AS MATERIALIZED (SELECT 1 FROM holdfast_row WHERE lock_key = $1::bytea"
+        " FOR UPDATE SKIP LOCKED)"
+        " SELECT CASE WHEN EXISTS (SELECT FROM got) THEN 1 ELSE 0 END, NULL,"
+        " CASE WHEN EXISTS (SELECT FROM got) THEN txid_current() END"
+        " FROM holdfast_row WHERE lock_key = $1::bytea",
+        {key.hash}};
     return batch;
   }
 
   session::Batch wait(const session::Key& key, const Claim& claim,
                       std::optional<Duration>) const override {
-    session::Batch batch;
-    batch.push_back({"ROLLBACK", {}});  // of the try
-    announce(key, claim, batch);
-    batch.push_back({"BEGIN", {}});
-    batch.push_back(sign(claim));
-    batch.push_back({kSelect, {key.hash}});
+    session::Batch batch(1);
+    batch[0] = {mark_of(key, claim) +
+                    "SELECT 1, NULL, txid_current() FROM holdfast_row WHERE lock_key = $1::bytea"
+                    " FOR UPDATE",
+                {key.hash}};
+    batch[0].once = true;
     return batch;
   }
 
-  session::Batch give(const session::Key&, const Claim& claim) const override {
-    session::Batch batch;
-    batch.push_back({"COMMIT", {}});
-    forget(claim, batch);
+  session::Batch confirm(const session::Key&, const Claim&,
+                         const session::Opened& session) const override {
+    session::Batch batch(1);
+    batch[0] = {
+        "SELECT CASE WHEN current_setting('application_name') = $1::text"
+        " AND txid_current_if_assigned() IS NOT NULL THEN 1 ELSE 0 END, NULL",
+        {session.peer}};
+    return batch;
+  }
+  bool errors_release() const override { return true; }  // The transaction is rolled back.
+
+  session::Batch give(const session::Key&, const Claim&) const override {
+    session::Batch batch(2);
+    batch[0].text = "COMMIT";
+    batch[1].text = "SELECT 1, NULL";
     return batch;
   }
   bool busy_leaves_something() const override { return true; }
   bool draws_elsewhere() const override { return true; }
 
-  session::Batch prepare(const session::Key& key) const override {
+  // Whoever gets the lock after us draws after us: if somebody has drawn since the lock was looked at,
+  // the server looks at it again.
+  session::Batch draw(const session::Key& key, const Claim& claim, const session::Opened& session,
+                      const SqlRows& granted) const override {
     session::Batch batch(1);
-    batch[0] = {
-        "INSERT INTO holdfast_row (lock_key, name) VALUES ($1::bytea, $2::bytea)"
-        " ON CONFLICT (lock_key) DO NOTHING",
-        {key.hash, key.name}};
+    batch[0].text = drawing("$5::text, xact = $6::bigint",
+                            " WHERE txid_status($6::bigint) = 'in progress' AND") +
+                    " RETURNING 1, t.token";
+    batch[0].values = noting_values(key, claim);
+    batch[0].values.emplace_back(session.peer);
+    batch[0].values.emplace_back(granted.number(0, 2));
     return batch;
   }
 
- private:
-  static constexpr const char* kSelect =
-      "SELECT 1, NULL FROM holdfast_row WHERE lock_key = $1::bytea FOR UPDATE";
+  session::Batch prepare(const session::Key& key) const override {
+    session::Batch batch = SessionRecipe::prepare(key);
+    batch.push_back(
+        {"INSERT INTO holdfast_row (lock_key, name) VALUES ($1::bytea, $2::bytea)"
+         " ON CONFLICT (lock_key) DO NOTHING",
+         {key.hash, key.name}});
+    return batch;
+  }
+
+ protected:
+  // Each transaction that has a number locks that.
+  std::string lock_of_token() const override {
+    return "l.locktype = 'transactionid' AND l.transactionid::text::bigint = t.xact % 4294967296";
+  }
 };
 
 std::unique_ptr<session::Recipe> make_row_recipe(Runtime& runtime, const Settings& settings) {

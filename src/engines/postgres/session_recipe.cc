@@ -5,6 +5,7 @@
 
 #include "base/sha256.h"
 #include "base/text.h"
+#include "engines/session/mark.h"
 
 namespace holdfast::internal::postgres {
 
@@ -14,7 +15,6 @@ using session::Batch;
 using session::Key;
 using session::Trouble;
 
-constexpr std::size_t kMostLabel = 200;
 constexpr std::size_t kMostApplication = 40;  // The server cuts it after 63 bytes.
 
 // Of what the database's owner has set, what matters here is set right.
@@ -25,15 +25,25 @@ constexpr const char* kPrepareSession =
     " set_config('idle_in_transaction_session_timeout', '0', false),"
     // Else it would not see that the client of a session that waits has gone.
     " set_config('client_connection_check_interval', '500ms', false),"
+    // All goes by key, whatever the tables hold: planned once, and by the indexes.
+    " set_config('plan_cache_mode', 'force_generic_plan', false),"
+    " set_config('enable_seqscan', 'off', false), set_config('jit', 'off', false),"
     " set_config('application_name', $1::text, false)";
 
-constexpr const char* kSessionColumns =
-    "s.lock_key, s.claim, s.mode, s.token, s.label, s.waiting,"
-    " (extract(epoch FROM clock_timestamp() - s.since) * 1000000)::bigint, s.ttl_us,"
-    " (extract(epoch FROM clock_timestamp() - a.state_change) * 1000000)::bigint"
-    " FROM holdfast_session s JOIN pg_stat_activity a ON a.application_name = s.session ";
+// Of holders().
+constexpr const char* kHolderColumns =
+    "h.lock_key, h.claim, h.mode, h.token, h.label,"
+    " (extract(epoch FROM clock_timestamp() - h.since) * 1000000)::bigint, h.ttl_us,"
+    " (extract(epoch FROM clock_timestamp() - h.state_change) * 1000000)::bigint FROM ";
 
-enum SessionColumn { kKey, kClaim, kMode, kToken, kLabel, kWaiting, kSinceUs, kTtlUs, kIdleUs };
+enum HolderColumn { kKey, kClaim, kMode, kToken, kLabel, kSinceUs, kTtlUs, kIdleUs };
+
+// $1: marked().
+constexpr const char* kWaiters =
+    " FROM pg_stat_activity WHERE state = 'active' AND datname = current_database()"
+    " AND query LIKE $1::text";
+constexpr const char* kWaiterColumns =
+    "SELECT query, (extract(epoch FROM clock_timestamp() - query_start) * 1000000)::bigint";
 
 ClaimId claim_from(const std::string& bytes) {
   std::array<std::uint8_t, ClaimId::kBytes> id{};
@@ -47,23 +57,24 @@ Duration microseconds(std::int64_t count) {
   return std::chrono::microseconds(std::max<std::int64_t>(count, 0));
 }
 
-void add_session(LockInfo& info, const SqlRows& rows, std::size_t row) {
-  const Mode mode = rows.number(row, kMode) == 1 ? Mode::shared : Mode::exclusive;
-  const ClaimId id = claim_from(rows.bytes(row, kClaim));
-  const Duration since = microseconds(rows.number(row, kSinceUs));
-  if (rows.bytes(row, kWaiting) == "t") {
-    info.waiters.push_back(
-        {.id = id, .mode = mode, .label = rows.bytes(row, kLabel), .waited_for = since});
-    return;
-  }
+void add_holder(LockInfo& info, const SqlRows& rows, std::size_t row) {
   const Duration left =
       microseconds(rows.number(row, kTtlUs)) - microseconds(rows.number(row, kIdleUs));
-  info.holders.push_back({.id = id,
-                          .mode = mode,
+  info.holders.push_back({.id = claim_from(rows.bytes(row, kClaim)),
+                          .mode = rows.number(row, kMode) == 1 ? Mode::shared : Mode::exclusive,
                           .token = Token(static_cast<std::uint64_t>(rows.number(row, kToken))),
                           .label = rows.bytes(row, kLabel),
-                          .held_for = since,
+                          .held_for = microseconds(rows.number(row, kSinceUs)),
                           .expires_in = std::max<Duration>(left, Duration(1))});
+}
+
+void add_waiter(LockInfo& info, session::Marked marked, const SqlRows& rows, std::size_t row) {
+  marked.waiter.waited_for = microseconds(rows.number(row, 1));
+  info.waiters.push_back(std::move(marked.waiter));
+}
+
+SqlStatement waiters(const std::string& marked) {
+  return {std::string(kWaiterColumns) + kWaiters + " ORDER BY query_start, pid", {marked}};
 }
 
 std::string quoted(const std::string& identifier) {
@@ -208,80 +219,26 @@ Batch SessionRecipe::find_session(std::uint64_t number, const std::string& peer)
   return batch;
 }
 
-// ---- Whose the session is ----------------------------------------------------------------------
-
-SqlStatement SessionRecipe::sign(const Claim& claim) {
-  return {"SELECT " + signing("$1"), {claim.id.hex()}};
-}
-
-Batch SessionRecipe::confirm(const Key&, const Claim& claim) const {
-  Batch batch(1);
-  batch[0] = {
-      "SELECT CASE WHEN current_setting('holdfast.claim', true) = $1::text THEN 1 ELSE 0 "
-      "END, NULL",
-      {claim.id.hex()}};
-  return batch;
-}
-
-void SessionRecipe::forget(const Claim& claim, Batch& batch) const {
-  if (settings_.tokens) {
-    batch.push_back({"DELETE FROM holdfast_session WHERE claim = $1::bytea", {bytes_of(claim.id)}});
-  }
-  batch.push_back(
-      {"SELECT CASE WHEN current_setting('holdfast.claim', true) = $1::text THEN 1 ELSE 0 END,"
-       " set_config('holdfast.claim', '', false)",
-       {claim.id.hex()}});
-}
-
-void SessionRecipe::announce(const Key& key, const Claim& claim, Batch& batch) const {
-  if (!settings_.tokens) return;
-  batch.push_back({"BEGIN", {}});
-  batch.push_back(
-      {"INSERT INTO holdfast_session"
-       " (claim, lock_key, session, waiting, mode, token, label, since, ttl_us)"
-       " SELECT $1::bytea, $2::bytea, current_setting('application_name'), true, $3::smallint, 0,"
-       " $4::bytea, clock_timestamp(), $5::bigint ON CONFLICT (claim) DO UPDATE SET"
-       " lock_key = excluded.lock_key, session = excluded.session, waiting = true,"
-       " mode = excluded.mode, label = excluded.label, since = excluded.since",
-       {bytes_of(claim.id), key.hash, std::int64_t{claim.mode == Mode::shared ? 1 : 0},
-        claim.label.substr(0, kMostLabel),
-        std::int64_t{std::chrono::duration_cast<std::chrono::microseconds>(claim.ttl).count()}}});
-  batch.push_back({"COMMIT", {}});
-}
-
 // ---- Tokens ------------------------------------------------------------------------------------
 
-std::vector<SqlValue> drawing_values(const Key& key, const Claim& claim) {
-  return {key.hash,
-          key.name,
-          bytes_of(claim.id),
-          std::int64_t{claim.mode == Mode::shared ? 1 : 0},
-          claim.label.substr(0, kMostLabel),
+std::vector<SqlValue> noting_values(const Key& key, const Claim& claim) {
+  return {key.hash, bytes_of(claim.id), claim.label.substr(0, session::kMostLabel),
           std::int64_t{std::chrono::duration_cast<std::chrono::microseconds>(claim.ttl).count()}};
 }
 
-std::string drawing_sql(const std::string& from, const std::string& session) {
-  return "drawn AS (INSERT INTO holdfast_token AS t (lock_key, name, token)"
-         " SELECT $1::bytea, $2::bytea, 1" +
-         from +
-         " ON CONFLICT (lock_key) DO UPDATE SET token = t.token + 1 RETURNING token),"
-         " noted AS (INSERT INTO holdfast_session AS s"
-         " (claim, lock_key, session, waiting, mode, token, label, since, ttl_us)"
-         " SELECT $3::bytea, $1::bytea, " +
-         session +
-         ", false, $4::smallint, token, $5::bytea, clock_timestamp(), $6::bigint FROM drawn"
-         " ON CONFLICT (claim) DO UPDATE SET waiting = false, token = excluded.token,"
-         " lock_key = excluded.lock_key, session = excluded.session, since = excluded.since)";
+std::string SessionRecipe::drawing(const std::string& session, const std::string& where) {
+  return "UPDATE holdfast_token t SET token = t.token + 1, claim = $2::bytea, session = " +
+         session + ", label = $3::bytea, since = clock_timestamp(), ttl_us = $4::bigint" + where +
+         " t.lock_key = $1::bytea";
 }
 
-Batch SessionRecipe::draw(const Key& key, const Claim& claim, std::uint64_t session) const {
+Batch SessionRecipe::prepare(const Key& key) const {
+  if (!settings_.tokens) return {};
   Batch batch(1);
-  batch[0].text =
-      "WITH " +
-      drawing_sql("", "(SELECT application_name FROM pg_stat_activity WHERE pid = $7::integer)") +
-      " SELECT 1, token FROM drawn";
-  batch[0].values = drawing_values(key, claim);
-  batch[0].values.emplace_back(static_cast<std::int64_t>(session));
+  batch[0] = {
+      "INSERT INTO holdfast_token (lock_key, name, token) VALUES ($1::bytea, $2::bytea, 0)"
+      " ON CONFLICT (lock_key) DO NOTHING",
+      {key.hash, key.name}};
   return batch;
 }
 
@@ -296,14 +253,18 @@ std::vector<std::string> session_schema(const Settings& settings) {
     statements.insert(
         statements.end(),
         {"CREATE TABLE IF NOT EXISTS holdfast_token("
-         " lock_key bytea PRIMARY KEY, name bytea NOT NULL, token bigint NOT NULL)"
-         " WITH (fillfactor = 50)",
-         "CREATE TABLE IF NOT EXISTS holdfast_session("
+         " lock_key bytea PRIMARY KEY, name bytea NOT NULL, token bigint NOT NULL,"
+         " claim bytea, session text, xact bigint, label bytea, since timestamptz, ttl_us bigint)"
+         " WITH (fillfactor = 50)"});
+  }
+  if (settings.tokens && settings.recipe == "advisory") {
+    statements.insert(
+        statements.end(),
+        {"CREATE TABLE IF NOT EXISTS holdfast_shared("
          " claim bytea PRIMARY KEY, lock_key bytea NOT NULL, session text NOT NULL,"
-         " seq bigint GENERATED BY DEFAULT AS IDENTITY, waiting boolean NOT NULL,"
-         " mode smallint NOT NULL, token bigint NOT NULL, label bytea NOT NULL,"
-         " since timestamptz NOT NULL, ttl_us bigint NOT NULL)",
-         "CREATE INDEX IF NOT EXISTS holdfast_session_lock ON holdfast_session(lock_key)"});
+         " token bigint NOT NULL, label bytea NOT NULL, since timestamptz NOT NULL,"
+         " ttl_us bigint NOT NULL)",
+         "CREATE INDEX IF NOT EXISTS holdfast_shared_lock ON holdfast_shared(lock_key)"});
   }
   if (settings.recipe == "row") {
     statements.push_back(
@@ -322,20 +283,6 @@ Batch SessionRecipe::make_tables() const {
   return batch;
 }
 
-Batch SessionRecipe::clean(Duration long_dead) const {
-  if (!settings_.tokens) return {};
-  Batch batch(1);
-  // The sessions of others are hidden from a user without rights: who does not see all of them does
-  // not know who is dead.
-  batch[0] = {
-      "DELETE FROM holdfast_session s"
-      " WHERE s.since < clock_timestamp() - $1::bigint * interval '1 microsecond'"
-      " AND NOT EXISTS (SELECT 1 FROM pg_stat_activity a WHERE a.application_name = s.session)"
-      " AND NOT EXISTS (SELECT 1 FROM pg_stat_activity a WHERE a.backend_type IS NULL)",
-      {std::int64_t{std::chrono::duration_cast<std::chrono::microseconds>(long_dead).count()}}};
-  return batch;
-}
-
 std::optional<Failure> SessionRecipe::no_tables() const {
   if (settings_.create_schema) return std::nullopt;
   std::string tables;
@@ -348,12 +295,21 @@ std::optional<Failure> SessionRecipe::no_tables() const {
 
 // ---- Looking -----------------------------------------------------------------------------------
 
+std::string SessionRecipe::holders() const {
+  return "(SELECT t.lock_key, t.claim, 0 AS mode, t.token, t.label, t.since, t.ttl_us, a.pid,"
+         " a.state_change FROM holdfast_token t"
+         " JOIN pg_stat_activity a ON a.application_name = t.session"
+         " JOIN pg_locks l ON l.pid = a.pid AND l.granted AND l.mode = 'ExclusiveLock' AND " +
+         lock_of_token() + shared_holders() + ") h";
+}
+
 Batch SessionRecipe::look(const Key& key) const {
-  Batch batch(2);
+  Batch batch(3);
   batch[0] = {"SELECT token FROM holdfast_token WHERE lock_key = $1::bytea", {key.hash}};
-  batch[1] = {
-      std::string("SELECT ") + kSessionColumns + "WHERE s.lock_key = $1::bytea ORDER BY s.seq",
-      {key.hash}};
+  batch[1] = {std::string("SELECT ") + kHolderColumns + holders() +
+                  " WHERE h.lock_key = $1::bytea ORDER BY h.token",
+              {key.hash}};
+  batch[2] = waiters(session::marked(key));
   return batch;
 }
 
@@ -361,26 +317,39 @@ LockInfo SessionRecipe::seen(const Name& name, const SqlOutcome& outcome) const 
   LockInfo info{.name = name};
   const SqlRows& token = outcome.results.at(0);
   if (!token.empty()) info.last_token = Token(static_cast<std::uint64_t>(token.number(0, 0)));
-  const SqlRows& rows = outcome.results.at(1);
-  for (std::size_t i = 0; i < rows.rows.size(); ++i) add_session(info, rows, i);
+  const SqlRows& holding = outcome.results.at(1);
+  for (std::size_t i = 0; i < holding.rows.size(); ++i) add_holder(info, holding, i);
+  const SqlRows& waiting = outcome.results.at(2);
+  for (std::size_t i = 0; i < waiting.rows.size(); ++i) {
+    if (auto marked = session::read_mark(waiting.bytes(i, 0))) {
+      add_waiter(info, std::move(*marked), waiting, i);
+    }
+  }
   return info;
 }
 
 Batch SessionRecipe::look_at_all(const std::string& prefix) const {
-  Batch batch(2);
-  batch[0] = {std::string("SELECT ") + kSessionColumns + "ORDER BY s.seq", {}};
-  batch[1] = {
+  Batch batch(3);
+  batch[0] = {std::string("SELECT ") + kHolderColumns + holders() + " ORDER BY h.token", {}};
+  batch[1] = waiters(session::marked());
+  batch[2] = {
       "SELECT t.lock_key, t.name, t.token FROM holdfast_token t"
-      " WHERE t.lock_key IN (SELECT lock_key FROM holdfast_session)"
-      " AND substring(t.name FROM 1 FOR $1::integer) = $2::bytea",
-      {static_cast<std::int64_t>(settings_.prefix.size() + prefix.size()),
+      " WHERE (t.lock_key IN (SELECT h.lock_key FROM " +
+          holders() +
+          ") OR encode(t.lock_key, 'hex') IN (SELECT substr(query, $2::integer, "
+          "$3::integer)" +
+          kWaiters + ")) AND substring(t.name FROM 1 FOR $4::integer) = $5::bytea",
+      {session::marked(), static_cast<std::int64_t>(session::kMarkBegin.size() + 1),
+       static_cast<std::int64_t>(session::kMarkKeyDigits),
+       static_cast<std::int64_t>(settings_.prefix.size() + prefix.size()),
        settings_.prefix + prefix}};
   return batch;
 }
 
 std::vector<LockInfo> SessionRecipe::all_seen(const SqlOutcome& outcome) const {
-  const SqlRows& sessions = outcome.results.at(0);
-  const SqlRows& names = outcome.results.at(1);
+  const SqlRows& holding = outcome.results.at(0);
+  const SqlRows& waiting = outcome.results.at(1);
+  const SqlRows& names = outcome.results.at(2);
   std::map<std::string, LockInfo> locks;  // by key
   for (std::size_t i = 0; i < names.rows.size(); ++i) {
     const std::string name = names.bytes(i, 1);
@@ -390,9 +359,14 @@ std::vector<LockInfo> SessionRecipe::all_seen(const SqlOutcome& outcome) const {
     info.last_token = Token(static_cast<std::uint64_t>(names.number(i, 2)));
     locks.emplace(names.bytes(i, 0), std::move(info));
   }
-  for (std::size_t i = 0; i < sessions.rows.size(); ++i) {
-    const auto lock = locks.find(sessions.bytes(i, kKey));
-    if (lock != locks.end()) add_session(lock->second, sessions, i);
+  for (std::size_t i = 0; i < holding.rows.size(); ++i) {
+    const auto lock = locks.find(holding.bytes(i, kKey));
+    if (lock != locks.end()) add_holder(lock->second, holding, i);
+  }
+  for (std::size_t i = 0; i < waiting.rows.size(); ++i) {
+    auto marked = session::read_mark(waiting.bytes(i, 0));
+    const auto lock = marked ? locks.find(marked->key_hash) : locks.end();
+    if (lock != locks.end()) add_waiter(lock->second, std::move(*marked), waiting, i);
   }
   std::vector<LockInfo> all;
   for (auto& [key, info] : locks) {
@@ -403,22 +377,19 @@ std::vector<LockInfo> SessionRecipe::all_seen(const SqlOutcome& outcome) const {
 
 Batch SessionRecipe::evict(const Key& key, Token token) const {
   const std::string holder =
-      " FROM holdfast_session s JOIN pg_stat_activity a ON a.application_name = s.session"
-      " WHERE s.lock_key = $1::bytea AND s.token = $2::bigint AND NOT s.waiting";
+      " FROM " + holders() + " WHERE h.lock_key = $1::bytea AND h.token = $2::bigint";
   const std::vector<SqlValue> values{key.hash, static_cast<std::int64_t>(token.value())};
   Batch batch(3);
   batch[0].text = "SELECT 1";
-  batch[1] = {"SELECT (SELECT a.pid" + holder + ")", values};
-  batch[2] = {"SELECT pg_terminate_backend(a.pid)" + holder, values};
+  batch[1] = {"SELECT (SELECT h.pid" + holder + ")", values};
+  batch[2] = {"SELECT pg_terminate_backend(h.pid)" + holder, values};
   return batch;
 }
 
 Batch SessionRecipe::still_held_by(const Key& key, std::uint64_t session) const {
   Batch batch(1);
   batch[0] = {
-      "SELECT 1 FROM holdfast_session s JOIN pg_stat_activity a"
-      " ON a.application_name = s.session"
-      " WHERE s.lock_key = $1::bytea AND a.pid = $2::integer AND NOT s.waiting",
+      "SELECT 1 FROM " + holders() + " WHERE h.lock_key = $1::bytea AND h.pid = $2::integer",
       {key.hash, static_cast<std::int64_t>(session)}};
   return batch;
 }

@@ -1,12 +1,12 @@
 // What the recipes of PostgreSQL that live in a session have in common: connections, tokens, and
 // what everybody can see.
 //
-//   holdfast_token     a row for each name: its last token
-//   holdfast_session   a row for each claim that holds or waits
+//   holdfast_token     a row for each name: its last token, and who drew it
+//   holdfast_shared    a row for each claim that holds in shared mode
 //   holdfast_row       a row for each name of the recipe `row`: it is only there to be locked
 //
-// A row in holdfast_session counts while its session lives: the server shows that by the name that
-// each of our sessions gives itself.
+// Who drew the last token holds while its session has the lock: the server knows that, and knows the
+// session by the name that each of ours gives itself. So a release need not write anything.
 #pragma once
 
 #include <memory>
@@ -28,13 +28,10 @@ class SessionRecipe : public session::Recipe {
   session::Trouble trouble_with(const SqlError& error) const override;
   Failure failure_of(const SqlError& error) const override;
   session::Batch expire_after(Duration idle) const override;
-  session::Batch confirm(const session::Key& key, const Claim& claim) const override;
   bool wait_ends_by_itself() const override { return false; }
   bool has_tokens() const override { return settings_.tokens; }
-  session::Batch draw(const session::Key& key, const Claim& claim,
-                      std::uint64_t session) const override;
+  session::Batch prepare(const session::Key& key) const override;
   session::Batch make_tables() const override;
-  session::Batch clean(Duration long_dead) const override;
   std::optional<Failure> no_tables() const override;
   session::Batch interrupt(const session::Opened& session) const override;
   session::Batch end_session(std::uint64_t number, const std::string& peer) const override;
@@ -47,22 +44,21 @@ class SessionRecipe : public session::Recipe {
   session::Batch still_held_by(const session::Key& key, std::uint64_t session) const override;
 
  protected:
-  // Says in the session itself whose it is; confirm() asks for that.
-  static SqlStatement sign(const Claim& claim);
-  // The same as a column of something else. `claim`: a parameter that is its id in hexadecimal digits.
-  static std::string signing(const std::string& claim) {
-    return "set_config('holdfast.claim', " + claim + "::text, false)";
-  }
-  // Forgets the claim's row and the sign; its row tells whether it was signed.
-  void forget(const Claim& claim, session::Batch& batch) const;
-  // Shows others that the claim waits, before it does.
-  void announce(const session::Key& key, const Claim& claim, session::Batch& batch) const;
+  // What the holder's session has in pg_locks (`l`) while it holds what it drew the token for (`t`).
+  virtual std::string lock_of_token() const = 0;
+  // The holders that have rows of their own, from " UNION ALL ".
+  virtual std::string shared_holders() const { return ""; }
+  // Draws a token and notes who holds: the session with this name, an expression. `where`: what comes
+  // in front of the lock's key.
+  static std::string drawing(const std::string& session, const std::string& where);
   const Settings& settings() const { return settings_; }
 
   Guarantees guarantees_;
 
  private:
   Failure failed(Code code, const std::string& why) const;
+  // Those who hold, as something to select from, called `h`.
+  std::string holders() const;
   std::string hash_of(const std::string& name) const;
 
   Runtime& runtime_;
@@ -73,11 +69,8 @@ class SessionRecipe : public session::Recipe {
 // Claim ids travel as their 16 bytes.
 std::string bytes_of(const ClaimId& id);
 
-// The values that drawing_sql() wants.
-std::vector<SqlValue> drawing_values(const session::Key& key, const Claim& claim);
-// Draws a token and notes who has it: common table expressions `drawn` and `noted`. `from` is where
-// the row that is to be inserted comes from, `session` the name of the session.
-std::string drawing_sql(const std::string& from, const std::string& session);
+// What is noted with a token: $1 the lock's key, $2 the claim, $3 its label, $4 its ttl.
+std::vector<SqlValue> noting_values(const session::Key& key, const Claim& claim);
 
 // What makes the tables of these recipes: a schema of their own as well, if the URL names one.
 std::vector<std::string> session_schema(const Settings& settings);

@@ -159,7 +159,7 @@ Task<Acquisition::Step> Acquisition::leave_busy() {
 Task<Acquisition::Step> Acquisition::judge(const SqlOutcome& outcome) {
   if (outcome.ok()) {
     const SqlRows& last = outcome.results.back();
-    if (last.empty()) co_return co_await make_row();
+    if (last.empty()) co_return co_await start_over();
     if (last.number(0, 0) == 1) co_return Step::locked;
     if (!last.null(0, 0)) co_return Step::busy;
     co_return co_await leave(Failure(
@@ -203,11 +203,13 @@ Task<Acquisition::Step> Acquisition::make_tables() {
   co_return Step::again;
 }
 
-Task<Acquisition::Step> Acquisition::make_row() {
+Task<Acquisition::Step> Acquisition::start_over() {
   const bool cleared = co_await clear();
   if (!cleared) co_return Step::over;
   if (!held_.session) co_return Step::again;
-  const std::optional<SqlOutcome> made = co_await ask(recipe_.prepare(held_.key));
+  Batch rows = recipe_.prepare(held_.key);
+  if (rows.empty()) co_return Step::again;
+  const std::optional<SqlOutcome> made = co_await ask(std::move(rows));
   if (!made) co_return Step::over;
   // Where it failed, the session's variables are not what they were.
   if (!made->ok()) sessions_.forget(std::exchange(held_.session, nullptr));
@@ -231,6 +233,7 @@ Task<Acquisition::Step> Acquisition::try_once() {
   }
   drawn_ = co_await ask(std::move(batch));
   if (!drawn_) co_return Step::over;
+  if (drawn_->ok()) recipe_.conclude(*drawn_);
   const Step step = co_await judge(*drawn_);
   if (step == Step::locked || step == Step::busy) held_.session->ends_after = idle;
   co_return step;
@@ -271,6 +274,7 @@ Task<Acquisition::Step> Acquisition::wait_in_server() {
     }
   }
   SqlOutcome outcome = held_.session->take();
+  if (outcome.ok()) recipe_.conclude(outcome);
   const bool stopped = wait_.stop.stop_requested();
   if (stopped && (outcome.ok() || !outcome.error->lost)) co_return co_await leave(cancelled());
   if (outcome.ok() && has_it(outcome)) {
@@ -320,27 +324,25 @@ Task<Acquisition::Step> Acquisition::draw_token() {
     held_.counted_from = drawn_->sent_at;
     co_return Step::locked;
   }
+  if (!recipe_.draws_elsewhere()) co_return co_await start_over();
   std::optional<SqlOutcome> outcome;
   for (int attempt = 0; attempt < 3; ++attempt) {  // a deadlock with somebody else's token
-    if (recipe_.draws_elsewhere()) {
-      outcome = co_await draw_elsewhere();
-    } else {
-      Batch batch = recipe_.draw(held_.key, held_.claim, held_.session->opened().number);
-      outcome = co_await ask(std::move(batch));
-    }
+    outcome = co_await draw_elsewhere();
     if (!outcome) co_return Step::over;
     if (outcome->ok() || recipe_.trouble_with(*outcome->error) != Trouble::again) break;
   }
   if (!outcome->ok()) {
-    if (recipe_.draws_elsewhere() && outcome->error->lost) {
+    if (outcome->error->lost) {
       co_return co_await leave(
           Failure(Code::unreachable, recipe_.failure_of(*outcome->error).message()));
     }
     co_return co_await judge(*outcome);
   }
+  recipe_.conclude_draw(*outcome);
+  if (!has_it(*outcome)) co_return co_await start_over();
   held_.token = Token(static_cast<std::uint64_t>(outcome->results.back().number(0, 1)));
-  held_.counted_from = outcome->sent_at;
-  if (recipe_.draws_elsewhere()) co_return co_await confirm();
+  if (!recent) co_return co_await confirm();
+  held_.counted_from = drawn_->sent_at;
   co_return Step::locked;
 }
 
@@ -351,22 +353,22 @@ Task<std::optional<SqlOutcome>> Acquisition::draw_elsewhere() {
     static_cast<void>(co_await leave(clerk.failure()));
     co_return std::nullopt;
   }
-  Batch batch = recipe_.draw(held_.key, held_.claim, held_.session->opened().number);
+  Batch batch =
+      recipe_.draw(held_.key, held_.claim, held_.session->opened(), drawn_->results.back());
   co_return co_await (*clerk)->ask(std::move(batch), limit);
 }
 
 // That we have it at a moment of which we know that it was after this request left.
 Task<Acquisition::Step> Acquisition::confirm() {
-  const std::optional<SqlOutcome> outcome = co_await ask(recipe_.confirm(held_.key, held_.claim));
+  const std::optional<SqlOutcome> outcome =
+      co_await ask(recipe_.confirm(held_.key, held_.claim, held_.session->opened()));
   if (!outcome) co_return Step::over;
   if (outcome->ok() && has_it(*outcome)) {
     held_.counted_from = outcome->sent_at;
     co_return Step::locked;
   }
   if (!outcome->ok()) co_return co_await judge(*outcome);
-  // It was taken away in between.
-  const bool cleared = co_await clear();
-  co_return cleared ? Step::again : Step::over;
+  co_return co_await start_over();
 }
 
 }  // namespace holdfast::internal::session

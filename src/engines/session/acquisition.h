@@ -48,7 +48,8 @@ class Acquisition {
   Task<Step> confirm();
   Task<Step> judge(const SqlOutcome& outcome);
   Task<Step> make_tables();
-  Task<Step> make_row();
+  // Its rows are missing, or it was taken away since it was ours.
+  Task<Step> start_over();
   // Makes sure that nothing is held in the session. False if it had to be given up.
   Task<bool> clear();
   Task<Failure> busy();

@@ -62,8 +62,10 @@ class Recipe {
   virtual Batch wait(const Key& key, const Claim& claim, std::optional<Duration> limit) const = 0;
   // Whether the server ends wait() by itself at its limit.
   virtual bool wait_ends_by_itself() const = 0;
-  // Whether we still have it.
-  virtual Batch confirm(const Key& key, const Claim& claim) const = 0;
+  // Whether we still have it, in this session.
+  virtual Batch confirm(const Key& key, const Claim& claim, const Opened& session) const = 0;
+  // Whether the lock is gone when a statement of its session fails.
+  virtual bool errors_release() const { return false; }
   // Gives it back; also what is left of a take() or wait() that failed. Its last row tells whether
   // we had it.
   virtual Batch give(const Key& key, const Claim& claim) const = 0;
@@ -71,12 +73,19 @@ class Recipe {
   virtual bool busy_leaves_something() const = 0;
 
   virtual bool has_tokens() const = 0;
-  // Draws a token for the claim, which has the lock in the session with this number.
-  virtual Batch draw(const Key& key, const Claim& claim, std::uint64_t session) const = 0;
-  // Whether draw() has to go through another session than the one that has the lock.
-  virtual bool draws_elsewhere() const = 0;
+  // Whether the token cannot be drawn by the session that has the lock.
+  virtual bool draws_elsewhere() const { return false; }
+  // Draws it there for the claim, which got the lock in this session, with this answer: if the session
+  // has the lock at a moment after which nobody else draws a lower one.
+  virtual Batch draw(const Key&, const Claim&, const Opened& /*session*/,
+                     const SqlRows& /*granted*/) const {
+    return {};
+  }
+  // Where an answer to take() or wait(), or to draw(), is no such row: makes one of it.
+  virtual void conclude(SqlOutcome&) const {}
+  virtual void conclude_draw(SqlOutcome&) const {}
 
-  // take() returned no row: what has to be there first. Empty if that cannot be.
+  // The rows of the lock, if they are missing. Empty if there are none.
   virtual Batch prepare(const Key&) const { return {}; }
   virtual Batch make_tables() const = 0;
   // Why the tables are not made by us; nothing if they may be.

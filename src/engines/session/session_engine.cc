@@ -175,7 +175,7 @@ void SessionEngine::begin_to_confirm(const std::shared_ptr<Held>& held) {
   if (held->confirming || held->session->busy()) return;
   held->confirming = true;
   const Deadline limit = Deadline::at(held->expires());
-  held->session->send(recipe_->confirm(held->key, held->claim), limit);
+  held->session->send(recipe_->confirm(held->key, held->claim, held->session->opened()), limit);
 }
 
 Task<Result<Grant>> SessionEngine::confirmed(std::shared_ptr<Held> held, Deadline deadline) {
@@ -192,7 +192,9 @@ Task<Result<Grant>> SessionEngine::confirmed(std::shared_ptr<Held> held, Deadlin
     held->counted_from = std::max(held->counted_from, outcome.sent_at);
     co_return Grant{held->token, held->counted_from, held->claim.ttl};
   }
-  if (!outcome.ok() && !outcome.error->lost) co_return recipe_->failure_of(*outcome.error);
+  if (!outcome.ok() && !outcome.error->lost && !recipe_->errors_release()) {
+    co_return recipe_->failure_of(*outcome.error);
+  }
   drop(held);
   co_return gone();
 }
