@@ -1,5 +1,6 @@
 // holdfast acquire: take a lock that outlives this process, and print a handle on it.
 #include <CLI/CLI.hpp>
+#include <csignal>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -54,6 +55,8 @@ int acquire(const Session& session, const ClaimOptions& options) {
   }
   if (!handle) return session.fail(handle.failure());
 
+  // A reader that has gone must not end us before the lock is given back.
+  std::signal(SIGPIPE, SIG_IGN);
   print(session, *plan, *handle);
   if (std::fflush(stdout) == 0) return kOk;
   std::perror("holdfast: cannot write the handle; the lock is given back");

@@ -1,5 +1,5 @@
-// hand-off: from release called in one of eight processes to the return of acquire in the next, all
-// on one CPU, the server on the other.
+// hand-off: from release called in one process to the return of acquire in the next, among eight, and
+// for tables also between two; all of them on one CPU, the server on the other.
 #include <stdexcept>
 
 #include "bout.h"
@@ -10,13 +10,17 @@ namespace holdfast::bench {
 namespace {
 
 constexpr int kProcesses = 8;
+constexpr int kHoldUs = 1000;
+// After a release. Two who did not come back at once would not wait for each other.
+constexpr int kPauseAmongManyUs = 2000;
+constexpr int kPauseOfTwoUs = 0;
 
 using Crowd = std::vector<Worker>;
 
 template <class Start>
-Crowd start_crowd(Start start) {
+Crowd start_crowd(int processes, Start start) {
   Crowd crowd;
-  for (int i = 0; i < kProcesses; ++i) crowd.push_back(start());
+  for (int i = 0; i < processes; ++i) crowd.push_back(start());
   return crowd;
 }
 
@@ -30,8 +34,11 @@ struct Contests {
 };
 
 void contend(Crowd& crowd, const std::string& name, Seconds span, Contests& contests) {
-  const Bout bout{
-      .name = name, .hold_us = 1000, .pause_us = 2000, .warm_up = span / 4, .span = span};
+  const Bout bout{.name = name,
+                  .hold_us = kHoldUs,
+                  .pause_us = crowd.size() > 2 ? kPauseAmongManyUs : kPauseOfTwoUs,
+                  .warm_up = span / 4,
+                  .span = span};
   const HandOffs all = play(crowd, bout).value().hand_offs;
   if (all.count == 0) throw std::runtime_error("the contest saw no hand-off");
   contests.p50_us.push_back(all.p50_us);
@@ -47,11 +54,39 @@ std::vector<std::pair<std::string, double>> figures(const Contests& ours, const 
           {"raw_p99_us", median(theirs.p99_us)},     {"raw_owners_per_s", median(theirs.per_s)}};
 }
 
+void add_trips(const SqlSetting& setting, const char* name, int processes, const Contests& ours,
+               const std::vector<double>& trips_us) {
+  setting.report.add(
+      {.name = name,
+       .what = format("table hand-off p50, %d processes; of SELECT 1", processes),
+       .values = ratios(ours.p50_us, trips_us),
+       .bar = Bar{Bar::Side::at_most, 3},
+       .detail = format("%s; SELECT 1 %.0f us", ours.text().c_str(), median(trips_us)),
+       .figures = {{"ours_p50_us", median(ours.p50_us)}, {"select_1_us", median(trips_us)}}});
+}
+
+// Between two of ours. (Of two who poll, the one that released is first again; there is no comparison.)
+void measure_table_of_two(const SqlSetting& setting) {
+  const SqlPlan& plan = setting.plan;
+  const int cpu = plan.client_cpu;
+  Crowd pair = start_crowd(2, [&] { return start_ours(setting, "recipe=table", cpu); });
+  Worker asks = start_raw(setting, "named", cpu);
+  Contests ours;
+  std::vector<double> trips_us;
+  for (int i = 0; i < plan.repetitions; ++i) {
+    setting.report.progress(format("hand-off, table, 2 processes: repetition %d", i + 1));
+    trips_us.push_back(timing(asks, "ping", plan.span).p50_us);
+    contend(pair, "table_two", plan.contest_span(), ours);
+  }
+  add_trips(setting, "hand_off_table_trips_two", 2, ours, trips_us);
+}
+
 void measure_table(const SqlSetting& setting) {
   const SqlPlan& plan = setting.plan;
   const int cpu = plan.client_cpu;
-  Crowd our_crowd = start_crowd([&] { return start_ours(setting, "recipe=table", cpu); });
-  Crowd polling_crowd = start_crowd([&] { return start_raw(setting, "poll", cpu); });
+  Crowd our_crowd =
+      start_crowd(kProcesses, [&] { return start_ours(setting, "recipe=table", cpu); });
+  Crowd polling_crowd = start_crowd(kProcesses, [&] { return start_raw(setting, "poll", cpu); });
   Worker asks = start_raw(setting, "named", cpu);
   Contests ours, polling;
   std::vector<double> trips_us;
@@ -61,13 +96,7 @@ void measure_table(const SqlSetting& setting) {
     contend(our_crowd, "table_ours", plan.contest_span(), ours);
     contend(polling_crowd, "table_polled", plan.contest_span(), polling);
   }
-  setting.report.add(
-      {.name = "hand_off_table_trips",
-       .what = "table hand-off p50, 8 processes; of SELECT 1",
-       .values = ratios(ours.p50_us, trips_us),
-       .bar = Bar{Bar::Side::at_most, 3},
-       .detail = format("%s; SELECT 1 %.0f us", ours.text().c_str(), median(trips_us)),
-       .figures = {{"ours_p50_us", median(ours.p50_us)}, {"select_1_us", median(trips_us)}}});
+  add_trips(setting, "hand_off_table_trips", kProcesses, ours, trips_us);
   setting.report.add(
       {.name = "hand_off_table_of_polling",
        .what = "table hand-off p50; of a lock table polled each ms",
@@ -80,8 +109,8 @@ void measure_table(const SqlSetting& setting) {
 void measure_blocking(const SqlSetting& setting, const Side& side) {
   const SqlPlan& plan = setting.plan;
   const int cpu = plan.client_cpu;
-  Crowd our_crowd = start_crowd([&] { return start_ours(setting, side.options, cpu); });
-  Crowd raw_crowd = start_crowd([&] { return start_raw(setting, side.raw, cpu); });
+  Crowd our_crowd = start_crowd(kProcesses, [&] { return start_ours(setting, side.options, cpu); });
+  Crowd raw_crowd = start_crowd(kProcesses, [&] { return start_raw(setting, side.raw, cpu); });
   Contests ours, raw;
   for (int i = 0; i < plan.repetitions; ++i) {
     setting.report.progress(format("hand-off, %s: repetition %d", side.what.c_str(), i + 1));
@@ -100,6 +129,7 @@ void measure_blocking(const SqlSetting& setting, const Side& side) {
 }  // namespace
 
 void measure_sql_hand_off(const SqlSetting& setting) {
+  measure_table_of_two(setting);
   measure_table(setting);
   for (const Side& side : setting.system.blocking) measure_blocking(setting, side);
 }

@@ -2,6 +2,7 @@
 
 #include <charconv>
 
+#include "base/looked_in_vain.h"
 #include "base/real_runtime.h"
 #include "base/text.h"
 #include "base/url.h"
@@ -225,10 +226,7 @@ Task<Result<std::optional<std::string>>> RedisFence::Impl::read(Request request)
 
 Task<Result<Token>> RedisFence::Impl::look(Request request) {
   const Result<Performer::Performed> performed = co_await run(mark, request);
-  if (!performed && performed.code() == Code::unknown) {  // Looking leaves nothing behind.
-    co_return Failure(Code::unreachable, performed.message());
-  }
-  if (!performed) co_return performed.failure();
+  if (!performed) co_return internal::looked_in_vain(performed.failure());
   const Reply& reply = performed->answer.reply;
   const std::optional<Token> seen = token_in(reply.at(1).text);
   if (reply.at(0).number != 1 || !seen) co_return unusable(request.key, reply.at(1).text);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/looked_in_vain.h"
 #include "base/real_runtime.h"
 #include "base/text.h"
 #include "base/url.h"
@@ -59,10 +60,7 @@ Task<Result<void>> Versioned::Impl::stop() {
 
 Task<Result<std::optional<Versioned::Row>>> Versioned::Impl::read(std::string key) {
   const Result<SqlRows> rows = co_await store->run(store->read(key), deadline());
-  if (!rows && rows.code() == Code::unknown) {
-    co_return Failure(Code::unreachable, rows.message());  // Reading leaves nothing behind.
-  }
-  if (!rows) co_return rows.failure();
+  if (!rows) co_return internal::looked_in_vain(rows.failure());
   if (rows->empty()) co_return std::optional<Row>();
   Row row;
   row.version = static_cast<std::uint64_t>(rows->number(0, 0));

@@ -145,6 +145,18 @@ TEST_F(OutputTest, AHandleThatCannotBeWrittenIsGivenBack) {
   }
 }
 
+TEST_F(OutputTest, AHandleWhoseReaderHasGoneIsGivenBack) {
+  const std::string pipe = path("pipe");
+  const Output output =
+      start_plain({"sh", "-c",
+                   "mkfifo " + pipe + "; true < " + pipe + " & exec 3> " + pipe + "; wait; exec " +
+                       HOLDFAST_BINARY + " --on " + url() + " acquire x >&3"})
+          .wait();
+  EXPECT_EQ(output.status, 74);
+  EXPECT_NE(output.err.find("the lock is given back"), std::string::npos) << output.err;
+  EXPECT_EQ(run({"run", "x", "--no-wait", "--", "true"}).status, 0);
+}
+
 // What a message tells the user to write is no secret.
 TEST_F(OutputTest, APlaceholderIsShown) {
   const Output output = run_bare({"--on", "postgres://h/db?recipe=nope", "ls"});

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "base/looked_in_vain.h"
+
 namespace holdfast::internal::etcd {
 
 namespace {
@@ -30,10 +32,7 @@ bool looks_like_a_lock(const Entry& entry, const KeyValue& pair) {
 
 Task<Result<RangeAnswer>> LockView::range(Range range, Header& header, Deadline deadline) {
   const Result<Answer> answer = co_await cluster_.call(Method::range, encode(range), deadline);
-  if (!answer && answer.code() == Code::unknown) {  // Looking leaves nothing behind.
-    co_return Failure(Code::unreachable, answer.message());
-  }
-  if (!answer) co_return answer.failure();
+  if (!answer) co_return looked_in_vain(answer.failure());
   std::optional<RangeAnswer> pairs = decode_range(answer->message, &header);
   if (!pairs) co_return cluster_.failed(Code::unreachable, "an answer that makes no sense");
   co_return *std::move(pairs);

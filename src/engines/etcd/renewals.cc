@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "base/looked_in_vain.h"
+
 namespace holdfast::internal::etcd {
 
 Failure no_longer_held(const Claim& claim) {
@@ -53,9 +55,8 @@ Task<void> Renewals::find_session(Item item, Deadline deadline, SessionPtr& sess
   const Keys keys(prefix_, claim.name);
   const Result<std::optional<KeyValue>> found =
       co_await find_claim(cluster_, keys, claim, std::string(), deadline);
-  if (!found) {  // Looking leaves nothing behind.
-    *item.outcome = found.code() == Code::unknown ? Failure(Code::unreachable, found.message())
-                                                  : found.failure();
+  if (!found) {
+    *item.outcome = looked_in_vain(found.failure());
     co_return;
   }
   const std::optional<KeyValue>& pair = *found;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/looked_in_vain.h"
+
 namespace holdfast::internal::etcd {
 
 namespace {
@@ -179,11 +181,9 @@ Task<Result<Standing>> Turn::look(Look how) {
     const Result<Answer> answer =
         co_await common_.cluster.call(Method::txn, txn.encode(), deadline, wait_.stop);
     Result<Standing> standing = standing_in(answer, Asked::look);
-    if (!standing && standing.code() == Code::unknown) {  // Looking leaves nothing behind.
-      co_return Failure(Code::unreachable, standing.message());
-    }
-    if (standing) answered();
-    if (!standing || standing->state != State::unclear || standing->created == created) {
+    if (!standing) co_return looked_in_vain(standing.failure());
+    answered();
+    if (standing->state != State::unclear || standing->created == created) {
       co_return standing;
     }
     created = standing->created;  // Now that it is known, those before us can be asked for.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/looked_in_vain.h"
 #include "base/waiting_lines.h"
 #include "engines/memcached/holds.h"
 #include "engines/memcached/persist.h"
@@ -268,8 +269,7 @@ Task<Result<Grant>> MemcachedEngine::wait_in_line(const Claim& claim, const Keys
         continue;
       }
       if (unsure) co_return co_await leave(claim, asked.failure());
-      if (asked.code() != Code::unknown) co_return asked.failure();
-      co_return Failure(Code::unreachable, asked.message());  // Looking leaves nothing behind.
+      co_return looked_in_vain(asked.failure());
     }
     if (asked->grant) co_return *asked->grant;
     last_answer = now;
@@ -388,17 +388,14 @@ Task<Result<bool>> MemcachedEngine::release(const Claim& claim, Deadline deadlin
 Task<Result<LockInfo>> MemcachedEngine::inspect(const Name& name, Deadline deadline) {
   const Keys keys = keys_of(name);
   const Deadline limit = request_deadline(deadline);
-  const auto failed = [](const Failure& why) {  // Looking leaves nothing behind.
-    return why.code() == Code::unknown ? Failure(Code::unreachable, why.message()) : why;
-  };
   const Result<Sight> seen = co_await node_.look_for_token(keys, limit);
-  if (!seen) co_return failed(seen.failure());
+  if (!seen) co_return looked_in_vain(seen.failure());
   LockInfo info{.name = name};
   if (seen->present) info.holders.push_back(holder_info(*seen, runtime().wall()));
   if (seen->word) info.last_token = seen->word->token;
   if (info.last_token == Token()) {
     const Result<Token> last = co_await node_.last_token(keys, limit);
-    if (!last) co_return failed(last.failure());
+    if (!last) co_return looked_in_vain(last.failure());
     info.last_token = *last;
   }
   co_return info;
@@ -408,10 +405,7 @@ Task<Result<std::vector<LockInfo>>> MemcachedEngine::list(const std::string& pre
                                                           Deadline deadline) {
   const Deadline limit = request_deadline(deadline);
   const Result<std::vector<Sight>> words = co_await node_.list(settings_.prefix, prefix, limit);
-  if (!words && words.code() == Code::unknown) {
-    co_return Failure(Code::unreachable, words.message());
-  }
-  if (!words) co_return words.failure();
+  if (!words) co_return looked_in_vain(words.failure());
   std::vector<LockInfo> all;
   for (const Sight& seen : *words) {
     const Name name(seen.word->name);

@@ -236,7 +236,7 @@ std::optional<Failure> SessionRecipe::no_tables() const {
                  "MySQL at " + settings_.connection.endpoint.display() + ": the database '" +
                      settings_.connection.database +
                      "' has not got our tables, and create_schema=no forbids us to make them; let "
-                     "its administrator run:\n" +
+                     "its administrator run this (`holdfast schema --on URL` prints it, too):\n" +
                      tables);
 }
 

@@ -168,7 +168,9 @@ Failure SessionRecipe::failure_of(const SqlError& error) const {
   const std::string_view state = error.state;
   if (state == "42501") {
     return failed(Code::misconfigured,
-                  error.message + "; docs/engines/postgres.md names the rights that it needs");
+                  error.message +
+                      "; docs/engines/postgres.md names the rights that it needs, and `holdfast "
+                      "schema --on URL` prints the tables for somebody who may make them");
   }
   if (state == "25006") {
     return failed(Code::unreachable, error.message + "; it can only be read: is it a standby?");
@@ -287,10 +289,11 @@ std::optional<Failure> SessionRecipe::no_tables() const {
   if (settings_.create_schema) return std::nullopt;
   std::string tables;
   for (const std::string& text : session_schema(settings_)) tables += text + ";\n";
-  return failed(Code::misconfigured,
-                "the tables of the locks are missing, and create_schema=no forbids us to make "
-                "them; let an administrator run:\n" +
-                    tables);
+  return failed(
+      Code::misconfigured,
+      "the tables of the locks are missing, and create_schema=no forbids us to make "
+      "them; let an administrator run this (`holdfast schema --on URL` prints it, too):\n" +
+          tables);
 }
 
 // ---- Looking -----------------------------------------------------------------------------------

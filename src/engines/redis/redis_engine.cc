@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "base/crowds.h"
+#include "base/looked_in_vain.h"
 #include "engines/redis/lock_view.h"
 #include "engines/redis/performer.h"
 #include "engines/redis/renewals.h"
@@ -48,8 +49,6 @@ class RedisEngine final : public Engine {
   Task<void> close() override;
 
  private:
-  static Failure looked_in_vain(const Failure& why);
-
   // What the acquire script said.
   struct Asked {
     std::optional<Grant> grant;
@@ -342,11 +341,6 @@ Task<Result<void>> RedisEngine::evict(const Name& name, Token token, Deadline de
   if (performed->answer.reply.as_number() == 1 || performed->repeated) co_return Result<void>();
   co_return Failure(Code::not_held, "'" + name.display() + "' is not held with token " +
                                         token.str() + "; nothing was changed");
-}
-
-// Looking leaves nothing behind.
-Failure RedisEngine::looked_in_vain(const Failure& why) {
-  return why.code() == Code::unknown ? Failure(Code::unreachable, why.message()) : why;
 }
 
 Task<Result<LockInfo>> RedisEngine::inspect(const Name& name, Deadline deadline) {

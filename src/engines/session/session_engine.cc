@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/looked_in_vain.h"
 #include "engines/session/acquisition.h"
 #include "engines/session/held.h"
 #include "engines/session/sessions.h"
@@ -290,11 +291,7 @@ Task<Result<SqlOutcome>> SessionEngine::ask(Batch batch, Deadline deadline) {
     // One that the server had ended while it was idle says nothing about the server.
     if (outcome.error->lost && attempt < 2 && !limit.passed(runtime().now())) continue;
     if (recipe_->trouble_with(*outcome.error) == Trouble::no_table) co_return outcome;
-    Failure failure = recipe_->failure_of(*outcome.error);
-    if (failure.code() == Code::unknown) {
-      failure = Failure(Code::unreachable, failure.message());  // Looking leaves nothing behind.
-    }
-    co_return failure;
+    co_return looked_in_vain(recipe_->failure_of(*outcome.error));
   }
 }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/looked_in_vain.h"
+
 namespace holdfast::internal::table {
 
 namespace {
@@ -272,11 +274,7 @@ Task<Result<Taken>> ServerTable::look(const Claim& claim, Deadline deadline, std
   std::vector<SqlStatement> statements;
   statements.push_back({server_.dialect().look, {key_of(claim.name).key, to_value(claim.id)}});
   const Result<Asked> asked = co_await ask(std::move(statements), deadline, stop);
-  // Looking leaves nothing behind.
-  if (!asked && asked.code() == Code::unknown) {
-    co_return Failure(Code::unreachable, asked.message());
-  }
-  if (!asked) co_return asked.failure();
+  if (!asked) co_return looked_in_vain(asked.failure());
   const SqlRows& rows = asked->outcome.results.at(0);
   Taken taken{.sent_at = asked->outcome.sent_at};
   Standing& standing = taken.standing;

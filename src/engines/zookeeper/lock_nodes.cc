@@ -1,5 +1,6 @@
 #include "engines/zookeeper/lock_nodes.h"
 
+#include "base/looked_in_vain.h"
 #include "base/text.h"
 
 namespace holdfast::internal::zookeeper {
@@ -148,10 +149,7 @@ Task<Result<std::vector<std::string>>> LockNodes::children_of(Session& session, 
   }
   requests.get_children(path, false);
   Result<Answers> answers = co_await session.ask(std::move(requests), deadline, std::move(stop));
-  if (!answers && answers.code() == Code::unknown) {  // Looking leaves nothing behind.
-    co_return Failure(Code::unreachable, answers.message());
-  }
-  if (!answers) co_return answers.failure();
+  if (!answers) co_return looked_in_vain(answers.failure());
   Reply& listed = answers->replies.back();
   if (listed.ok()) co_return std::move(listed.children);
   if (listed.error == Error::no_node) co_return std::vector<std::string>();
