@@ -68,6 +68,10 @@ std::vector<std::string> tables(Dialect dialect) {
         " lock_key bytea PRIMARY KEY, name bytea NOT NULL, token bigint NOT NULL,"
         " claim bytea, session text, xact bigint, label bytea, since timestamptz, ttl_us bigint)"
         " WITH (fillfactor = 50)",
+        "CREATE TABLE IF NOT EXISTS holdfast_shared("
+        " claim bytea PRIMARY KEY, lock_key bytea NOT NULL, session text NOT NULL,"
+        " token bigint NOT NULL, label bytea NOT NULL, since timestamptz NOT NULL,"
+        " ttl_us bigint NOT NULL)",
         "CREATE TABLE IF NOT EXISTS holdfast_fence("
         " resource_key bytea PRIMARY KEY, resource bytea NOT NULL, token bigint NOT NULL)"
         " WITH (fillfactor = 50)"};

@@ -70,6 +70,73 @@ TEST_P(MysqlSessionFaults, AWaitThatAnAdministratorInterruptsGoesOn) {
   EXPECT_EQ(told(pending.get()), "granted");
 }
 
+// The lock is ours, and the row of its token somebody else's for longer than the server waits: neither
+// may the lock stay in a session that nobody thinks of.
+TEST_P(MysqlSessionFaults, ATokenThatCannotBeDrawnStrandsNoLock) {
+  MariadbServer own({.arguments = {"--innodb-lock-wait-timeout=1"}});
+  Client client = open(url_on(own));
+  Client other = open(url_on(own));
+  ASSERT_EQ(told(client.mutex("x", kLong).acquire()), "granted");
+  MariadbClient blocker(own.port(), "holdfast");
+  blocker.query("BEGIN");
+  blocker.query("SELECT token FROM holdfast_tokens FOR UPDATE");
+  Pending pending = in_thread([&] { return client.mutex("x", kLong).try_acquire(); });
+  pause_for(1500ms);  // The server has given up by now.
+  blocker.query("COMMIT");
+  ASSERT_TRUE(arrives(pending));
+  {
+    const Result<Lease> lease = pending.get();
+    if (lease) EXPECT_EQ(outcome_of(other.mutex("x", kLong).try_acquire()), "busy");
+  }
+  ASSERT_EQ(told(client.mutex("y", kLong).acquire()), "granted");
+  expect_free_soon(other, "x");
+}
+
+// Another one draws between the lock and its token. That one may have the lock by now: a session that
+// ends lets its rows go before its named locks.
+TEST(MysqlRow, ATokenIsNotDrawnAfterAnothers) {
+  MariadbServer own;
+  Client client = open(own.url("recipe=row"));
+  const Token first = client.mutex("x", kLong).acquire()->token();
+  MariadbClient blocker(own.port(), "holdfast");
+  blocker.query("BEGIN");
+  blocker.query("UPDATE holdfast_tokens SET token = token + 1");
+  const auto begun = [&] {
+    return std::stoi(own.query("SHOW GLOBAL STATUS LIKE 'Com_begin'").at(0).at(1));
+  };
+  const int before = begun();
+  Pending pending = in_thread([&] { return client.mutex("x", kLong).try_acquire_for(20s); });
+  ASSERT_TRUE(eventually([&] {
+    return own.value(
+               "SELECT COUNT(*) FROM information_schema.PROCESSLIST"
+               " WHERE INFO LIKE 'UPDATE holdfast_tokens%'") == "1";
+  }));
+  blocker.query("COMMIT");
+  ASSERT_TRUE(arrives(pending));
+  const Result<Lease> lease = pending.get();
+  ASSERT_EQ(told(lease), "granted");
+  EXPECT_EQ(lease->token().value(), first.value() + 2);
+  EXPECT_EQ(begun(), before + 2) << "it did not start over";
+}
+
+// A server that ends a transaction for a lock that it did not get ends the BEGIN as well.
+TEST(MysqlRow, WhoWaitedHoldsAlsoWhereATimeoutEndsTheTransaction) {
+  MariadbServer own({.arguments = {"--innodb-rollback-on-timeout=ON"}});
+  Client holder = open(own.url("recipe=row"));
+  Client waiting = open(own.url("recipe=row"));
+  Client third = open(own.url("recipe=row"));
+  Lease lease = holder.mutex("x", kLong).acquire().value();
+  Pending pending = in_thread([&] { return waiting.mutex("x", kLong).try_acquire_for(20s); });
+  ASSERT_TRUE(eventually([&] { return holder.inspect("x")->waiters.size() == 1; }));
+  pause_for(100ms);
+  ASSERT_EQ(told(lease.release()), "granted");
+  ASSERT_TRUE(arrives(pending));
+  Result<Lease> waited = pending.get();
+  ASSERT_EQ(told(waited), "granted");
+  EXPECT_EQ(outcome_of(third.mutex("x", kLong).try_acquire()), "busy");
+  EXPECT_EQ(told(waited->renew()), "granted");
+}
+
 TEST(MysqlFaults, ADeadlockInTheTableIsTriedAgain) {
   MariadbServer own;
   Client holder = open(own.url());

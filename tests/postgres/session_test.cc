@@ -80,6 +80,24 @@ TEST_P(PostgresSession, ASessionThatServedAShorterTtlLastsForALongerOne) {
   EXPECT_EQ(outcome_of(two.mutex("longer", kLong).try_acquire()), "busy");
 }
 
+// What is set in a transaction that is rolled back was not set.
+TEST_P(PostgresSession, ASessionThatGaveUpAWaitLastsForItsNextTtl) {
+  Client one = open(url());
+  Client two = open(url());
+  const LockOptions brief{.ttl = 1100ms, .auto_renew = false};
+  const LockOptions longer{.ttl = 1900ms, .auto_renew = false};
+  ASSERT_EQ(told(one.mutex("brief", brief).acquire()->release()), "granted");
+  {
+    const Lease other = two.mutex("given up", kLong).acquire().value();
+    ASSERT_EQ(outcome_of(one.mutex("given up", longer).try_acquire_for(100ms)), "busy");
+  }
+  const Result<Lease> lease = one.mutex("given up", longer).acquire();
+  ASSERT_EQ(told(lease), "granted");
+  pause_for(1400ms);
+  EXPECT_TRUE(lease->held());
+  EXPECT_EQ(outcome_of(two.mutex("given up", kLong).try_acquire()), "busy");
+}
+
 TEST_P(PostgresSession, AJumpOfTheServersClockTakesNoLockAway) {
   PostgresServer server({.movable_clock = true});
   Client one = open(url_on(server));
@@ -272,6 +290,36 @@ TEST(PostgresSchema, WhatIsPrintedIsWhatEachRecipeNeeds) {
     Client client = open(url + "&create_schema=no");
     EXPECT_EQ(told(client.mutex("x", kLong).try_acquire()), "granted") << recipe;
   }
+}
+
+// Whichever recipe made the tables first.
+TEST(PostgresSchema, ARecipeFindsOrMakesWhatAnotherLeftOut) {
+  PostgresServer server;
+  Client rows = open(server.url() + "?recipe=row&tokens=no");
+  ASSERT_EQ(told(rows.mutex("x", kLong).try_acquire()), "granted");
+  Client drawing = open(server.url() + "?recipe=row");
+  const Result<Lease> row = drawing.mutex("y", kLong).try_acquire();
+  ASSERT_EQ(told(row), "granted");
+  EXPECT_EQ(drawing.inspect("y")->holders.size(), 1U);
+  Client advisory = open(server.url() + "?recipe=advisory");
+  const Result<Lease> lease = advisory.mutex("z", kLong).try_acquire();
+  ASSERT_EQ(told(lease), "granted");
+  EXPECT_EQ(advisory.inspect("z")->holders.size(), 1U);
+  EXPECT_EQ(told(advisory.evict("z", lease->token())), "granted");
+}
+
+TEST_P(PostgresSession, AMissingRightIsNamed) {
+  PostgresServer server;
+  {
+    Client owner = open(url_on(server));
+    ASSERT_EQ(told(owner.mutex("x", kLong).acquire()), "granted");
+  }
+  server.query("CREATE ROLE app LOGIN; GRANT SELECT, UPDATE ON ALL TABLES IN SCHEMA public TO app");
+  Client client = open("postgres://app@127.0.0.1:" + std::to_string(server.port()) +
+                       "/postgres?recipe=" + GetParam());
+  const std::string told_so = told(client.mutex("new", kLong).try_acquire());
+  EXPECT_THAT(told_so, HasSubstr("misconfigured"));
+  EXPECT_THAT(told_so, HasSubstr("permission denied"));
 }
 
 // A request that was given up is executed when nobody thinks of it any more.

@@ -70,6 +70,10 @@ Task<Result<std::unique_ptr<MariadbConnection>>> MysqlTable::connect() {
   std::vector<SqlStatement> statements;
   statements.push_back({kPrepareSession, {}});
   statements.push_back({kIsolate, {}});
+  // Who listens waits longer than any query.
+  const char* const longest =
+      (*connected)->is_mariadb() ? "max_statement_time" : "max_execution_time";
+  statements.push_back({std::string("SET SESSION ") + longest + " = 0", {}});
   const SqlOutcome prepared = co_await (*connected)->run(std::move(statements), deadline);
   if (!prepared.ok()) {
     SqlError error = *prepared.error;

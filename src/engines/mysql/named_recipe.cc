@@ -90,6 +90,11 @@ class NamedRecipe final : public SessionRecipe {
     batch[0].values = {key.lock};
     return batch;
   }
+  // Somebody has locked the row of the token; the lock may be ours already.
+  session::Trouble trouble_with(const SqlError& error) const override {
+    const session::Trouble trouble = SessionRecipe::trouble_with(error);
+    return trouble == session::Trouble::busy ? session::Trouble::again : trouble;
+  }
   bool busy_leaves_something() const override { return false; }
 
  protected:

@@ -33,23 +33,37 @@ class RowRecipe final : public SessionRecipe {
     batch[1].text = "BEGIN";
     batch[2].text = "SELECT 1, NULL FROM holdfast_rows WHERE lock_key = ? FOR UPDATE NOWAIT";
     batch[2].values = {key.hash};
+    look_at_token(batch, key);
     return batch;
   }
 
   session::Batch wait(const session::Key& key, const Claim& claim,
                       std::optional<Duration>) const override {
-    session::Batch batch(1);
-    batch[0].text =
+    session::Batch batch(2);
+    // That the row was locked may have ended the transaction (innodb_rollback_on_timeout).
+    batch[0].text = "BEGIN";
+    batch[1].text =
         mark_of(key, claim) + "SELECT 1, NULL FROM holdfast_rows WHERE lock_key = ? FOR UPDATE";
-    batch[0].values = {key.hash};
+    batch[1].values = {key.hash};
+    look_at_token(batch, key);
     return batch;
+  }
+  // The last token becomes the third cell of the row that says that we have the lock.
+  void conclude(SqlOutcome& outcome) const override {
+    if (!settings().tokens) return;
+    const SqlRows token = std::move(outcome.results.back());
+    outcome.results.pop_back();
+    SqlRows& lock = outcome.results.back();
+    if (lock.empty()) return;
+    lock.rows.front().push_back(token.empty() ? std::nullopt : token.at(0, 0));
   }
   bool wait_ends_by_itself() const override { return false; }
 
   session::Batch confirm(const session::Key& key, const Claim& claim,
                          const session::Opened&) const override {
     session::Batch batch(1);
-    batch[0].text = "SELECT IS_USED_LOCK(?) = CONNECTION_ID(), NULL";
+    batch[0].text = std::string("SELECT IS_USED_LOCK(?) = CONNECTION_ID()") +
+                    (is_mariadb() ? " AND @@in_transaction" : "") + ", NULL";
     batch[0].values = {sign(key, claim)};
     return batch;
   }
@@ -64,10 +78,13 @@ class RowRecipe final : public SessionRecipe {
   bool busy_leaves_something() const override { return true; }
   bool draws_elsewhere() const override { return true; }
 
+  // If nobody has drawn since the lock was ours. The sign alone does not tell: a session that ends lets
+  // its rows go before its named locks.
   session::Batch draw(const session::Key& key, const Claim& claim, const session::Opened& session,
-                      const SqlRows&) const override {
+                      const SqlRows& granted) const override {
     session::Batch batch;
-    draw_into(batch, key, claim, std::to_string(session.number));
+    draw_into(batch, key, claim, std::to_string(session.number),
+              " AND token = " + std::to_string(granted.number(0, 2)));
     return batch;
   }
   void conclude_draw(SqlOutcome& outcome) const override {
@@ -77,8 +94,11 @@ class RowRecipe final : public SessionRecipe {
 
   // Where somebody was faster, and has locked it already, the insertion would wait for that one.
   session::Batch prepare(const session::Key& key) const override {
-    session::Batch batch = SessionRecipe::prepare(key);
+    session::Batch batch;
     batch.push_back({"SET SESSION innodb_lock_wait_timeout = 1", {}});
+    for (SqlStatement& statement : SessionRecipe::prepare(key)) {
+      batch.push_back(std::move(statement));
+    }
     batch.push_back(
         {"INSERT IGNORE INTO holdfast_rows (lock_key, name) SELECT ?, ? FROM DUAL "
          "WHERE NOT EXISTS (SELECT 1 FROM holdfast_rows WHERE lock_key = ?)",
@@ -94,6 +114,13 @@ class RowRecipe final : public SessionRecipe {
   // Who waits is ended by us.
   std::string variables() const override {
     return std::string(", SESSION innodb_lock_wait_timeout = ") + kForEver;
+  }
+
+ private:
+  // Behind the lock, in a statement of its own: it sees what was committed before.
+  void look_at_token(session::Batch& batch, const session::Key& key) const {
+    if (!settings().tokens) return;
+    batch.push_back({"SELECT token FROM holdfast_tokens WHERE lock_key = ?", {key.hash}});
   }
 };
 

@@ -89,10 +89,11 @@ Task<Result<session::Opened>> SessionRecipe::connect(Deadline deadline) {
   MariadbConnection& connection = **made;
   is_mariadb_ = connection.is_mariadb();
   Batch batch(2);
-  batch[0].text = "SET SESSION autocommit = 1, SESSION sql_mode = 'STRICT_ALL_TABLES', " +
-                  std::string() +
-                  (is_mariadb_ ? "SESSION tx_isolation" : "SESSION transaction_isolation") +
-                  " = 'READ-COMMITTED'" + variables();
+  batch[0].text =
+      "SET SESSION autocommit = 1, SESSION sql_mode = 'STRICT_ALL_TABLES', " + std::string() +
+      (is_mariadb_ ? "SESSION tx_isolation" : "SESSION transaction_isolation") +
+      " = 'READ-COMMITTED', SESSION " +
+      (is_mariadb_ ? "max_statement_time" : "max_execution_time") + " = 0" + variables();
   batch[1].text =
       "SELECT CONNECTION_ID(), (SELECT HOST FROM information_schema.PROCESSLIST "
       "WHERE ID = CONNECTION_ID())";
@@ -159,14 +160,14 @@ Batch SessionRecipe::find_session(std::uint64_t number, const std::string& peer)
 // Who gets the lock after us draws after us: the row is ours before the server looks at the lock, whose
 // name is made to depend on the row for that.
 void SessionRecipe::draw_into(Batch& batch, const Key& key, const Claim& claim,
-                              const std::string& session) const {
+                              const std::string& session, const std::string& condition) const {
   SqlStatement statement;
   statement.text =
       "UPDATE holdfast_tokens SET token = LAST_INSERT_ID(token + 1), lock_name = ?, connection = " +
       session +
       ", claim = ?, label = ?, since = NOW(6), ttl_us = ? "
       "WHERE lock_key = ? AND IS_USED_LOCK(CONCAT(?, LEFT(name, 0))) = " +
-      session;
+      session + condition;
   const auto ttl_us = std::chrono::duration_cast<std::chrono::microseconds>(claim.ttl).count();
   statement.values = {sign(key, claim),
                       bytes_of(claim.id),
@@ -198,7 +199,7 @@ Batch SessionRecipe::prepare(const Key& key) const {
   batch[0].text =
       "INSERT IGNORE INTO holdfast_tokens "
       "(lock_key, name, token, lock_name, connection, claim, label, since, ttl_us) "
-      "VALUES (?, ?, 0, '', 0, REPEAT(X'00', 16), '', NOW(6), 0)";
+      "VALUES (?, ?, 0, 'hf:nobody', 0, REPEAT(X'00', 16), '', NOW(6), 0)";
   batch[0].values = {key.hash, key.name};
   return batch;
 }
@@ -248,8 +249,8 @@ Batch SessionRecipe::look(const Key& key) const {
   batch[0].values = {key.hash};
   batch[1].text = std::string(kWaiters) + "? ORDER BY 1 DESC, ID";
   batch[1].values = {session::marked(key)};
-  batch[2].text = "SELECT IS_USED_LOCK(?)";
-  batch[2].values = {key.lock};
+  batch[2].text = "SELECT NULL";
+  if (!key.lock.empty()) batch[2] = {"SELECT IS_USED_LOCK(?)", {key.lock}};
   for (SqlStatement& statement : batch) replace_time(statement.text, is_mariadb_);
   return batch;
 }

@@ -47,9 +47,9 @@ class SessionRecipe : public session::Recipe {
   virtual std::string variables() const { return ""; }
   std::string hash_of(const std::string& name) const;
   // Draws a token, and notes who has it: the session with this number, an expression, if it has the
-  // lock.
+  // named lock. `condition`: another one, from " AND ".
   void draw_into(session::Batch& batch, const session::Key& key, const Claim& claim,
-                 const std::string& session) const;
+                 const std::string& session, const std::string& condition = "") const;
   // The token in the answer to that, if one was drawn. What answered it is taken off the results.
   std::optional<std::string> take_token(SqlOutcome& outcome) const;
   const Settings& settings() const { return settings_; }

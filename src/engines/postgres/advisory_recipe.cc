@@ -121,15 +121,17 @@ class AdvisoryRecipe final : public SessionRecipe {
   bool busy_leaves_something() const override { return false; }
 
  protected:
-  std::string lock_of_token() const override {
+  std::string lock_of(const std::string& row) const override {
     return "l.locktype = 'advisory' AND l.objsubid = 1"
-           " AND (l.classid::bigint << 32 | l.objid::bigint)"
-           " = ('x' || substr(encode(t.lock_key, 'hex'), 1, 16))::bit(64)::bigint";
+           " AND (l.classid::bigint << 32 | l.objid::bigint) = ('x' || substr(encode(" +
+           row + ".lock_key, 'hex'), 1, 16))::bit(64)::bigint";
   }
   std::string shared_holders() const override {
     return " UNION ALL SELECT s.lock_key, s.claim, 1, s.token, s.label, s.since, s.ttl_us, a.pid,"
            " a.state_change FROM holdfast_shared s"
-           " JOIN pg_stat_activity a ON a.application_name = s.session";
+           " JOIN pg_stat_activity a ON a.application_name = s.session"
+           " JOIN pg_locks l ON l.pid = a.pid AND l.granted AND l.mode = 'ShareLock' AND " +
+           lock_of("s");
   }
 
  private:

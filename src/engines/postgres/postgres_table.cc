@@ -18,6 +18,9 @@ constexpr const char* kPrepareSession =
     "SELECT pg_backend_pid(), set_config('idle_in_transaction_session_timeout', '3s', false),"
     " set_config('default_transaction_isolation', 'read committed', false),"
     " set_config('idle_session_timeout', '0', false), set_config('lock_timeout', '0', false),"
+    // A token that is not on disk when it is used may come again.
+    " set_config('synchronous_commit', CASE current_setting('synchronous_commit')"
+    " WHEN 'off' THEN 'local' ELSE current_setting('synchronous_commit') END, false),"
     // All goes by key, whatever the tables hold: planned once, and by the indexes. (Just-in-time
     // compilation would set in where a plan must do without one.)
     " set_config('plan_cache_mode', 'force_generic_plan', false),"

@@ -82,8 +82,9 @@ class RowRecipe final : public SessionRecipe {
 
  protected:
   // Each transaction that has a number locks that.
-  std::string lock_of_token() const override {
-    return "l.locktype = 'transactionid' AND l.transactionid::text::bigint = t.xact % 4294967296";
+  std::string lock_of(const std::string& row) const override {
+    return "l.locktype = 'transactionid' AND l.transactionid::text::bigint = " + row +
+           ".xact % 4294967296";
   }
 };
 

@@ -25,6 +25,9 @@ constexpr const char* kPrepareSession =
     " set_config('idle_in_transaction_session_timeout', '0', false),"
     // Else it would not see that the client of a session that waits has gone.
     " set_config('client_connection_check_interval', '500ms', false),"
+    // A token that is not on disk when it is used may come again.
+    " set_config('synchronous_commit', CASE current_setting('synchronous_commit')"
+    " WHEN 'off' THEN 'local' ELSE current_setting('synchronous_commit') END, false),"
     // All goes by key, whatever the tables hold: planned once, and by the indexes.
     " set_config('plan_cache_mode', 'force_generic_plan', false),"
     " set_config('enable_seqscan', 'off', false), set_config('jit', 'off', false),"
@@ -125,6 +128,10 @@ Task<Result<session::Opened>> SessionRecipe::connect(Deadline deadline) {
     batch.push_back(
         {"SELECT set_config('search_path', $1::text, false)", {quoted(settings_.schema)}});
   }
+  constexpr int kHasTransactionTimeout = 170000;
+  if (connection.server_version() >= kHasTransactionTimeout) {
+    batch.push_back({"SELECT set_config('transaction_timeout', '0', false)", {}});
+  }
   const SqlOutcome outcome = co_await connection.run(std::move(batch), limit);
   if (!outcome.ok()) {
     SqlError error = *outcome.error;
@@ -186,11 +193,14 @@ Batch SessionRecipe::expire_after(Duration idle) const {
   // froze keeps its lock than one that is well loses it before its ttl.
   const auto count = std::chrono::ceil<std::chrono::milliseconds>(idle).count();
   const std::string ms = std::to_string(count <= INT32_MAX ? count : 0);
-  Batch batch(1);
-  batch[0] = {
+  // A transaction of its own: what is set in that of the lock is undone if that is rolled back.
+  Batch batch(3);
+  batch[0].text = "BEGIN";
+  batch[1] = {
       "SELECT set_config('idle_session_timeout', $1::text, false),"
       " set_config('idle_in_transaction_session_timeout', $1::text, false)",
       {ms}};
+  batch[2].text = "COMMIT";
   return batch;
 }
 
@@ -259,7 +269,8 @@ std::vector<std::string> session_schema(const Settings& settings) {
          " claim bytea, session text, xact bigint, label bytea, since timestamptz, ttl_us bigint)"
          " WITH (fillfactor = 50)"});
   }
-  if (settings.tokens && settings.recipe == "advisory") {
+  // All of them, whichever recipe comes first: what is missing later would be taken for empty.
+  if (settings.tokens) {
     statements.insert(
         statements.end(),
         {"CREATE TABLE IF NOT EXISTS holdfast_shared("
@@ -268,7 +279,7 @@ std::vector<std::string> session_schema(const Settings& settings) {
          " ttl_us bigint NOT NULL)",
          "CREATE INDEX IF NOT EXISTS holdfast_shared_lock ON holdfast_shared(lock_key)"});
   }
-  if (settings.recipe == "row") {
+  if (settings.tokens || settings.recipe == "row") {
     statements.push_back(
         "CREATE TABLE IF NOT EXISTS holdfast_row("
         "lock_key bytea PRIMARY KEY, name bytea NOT NULL)");
@@ -303,7 +314,7 @@ std::string SessionRecipe::holders() const {
          " a.state_change FROM holdfast_token t"
          " JOIN pg_stat_activity a ON a.application_name = t.session"
          " JOIN pg_locks l ON l.pid = a.pid AND l.granted AND l.mode = 'ExclusiveLock' AND " +
-         lock_of_token() + shared_holders() + ") h";
+         lock_of("t") + shared_holders() + ") h";
 }
 
 Batch SessionRecipe::look(const Key& key) const {

@@ -44,8 +44,8 @@ class SessionRecipe : public session::Recipe {
   session::Batch still_held_by(const session::Key& key, std::uint64_t session) const override;
 
  protected:
-  // What the holder's session has in pg_locks (`l`) while it holds what it drew the token for (`t`).
-  virtual std::string lock_of_token() const = 0;
+  // What the holder's session has in pg_locks (`l`) while it holds the lock of this row.
+  virtual std::string lock_of(const std::string& row) const = 0;
   // The holders that have rows of their own, from " UNION ALL ".
   virtual std::string shared_holders() const { return ""; }
   // Draws a token and notes who holds: the session with this name, an expression. `where`: what comes

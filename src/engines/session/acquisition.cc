@@ -188,9 +188,11 @@ Task<Acquisition::Step> Acquisition::make_tables() {
   if (const std::optional<Failure> forbidden = recipe_.no_tables()) {
     co_return co_await leave(*forbidden);
   }
-  const bool cleared = co_await clear();
-  if (!cleared) co_return Step::over;
-  if (!held_.session) {  // What clears needs the tables as well.
+  if (held_.session) {
+    const bool cleared = co_await clear();
+    if (!cleared) co_return Step::over;
+  }
+  if (!held_.session) {  // What clears may need the tables as well.
     const Result<void> opened = co_await open();
     if (!opened) {
       why_ = opened.failure();
@@ -211,9 +213,16 @@ Task<Acquisition::Step> Acquisition::start_over() {
   if (rows.empty()) co_return Step::again;
   const std::optional<SqlOutcome> made = co_await ask(std::move(rows));
   if (!made) co_return Step::over;
+  if (made->ok()) co_return Step::again;
   // Where it failed, the session's variables are not what they were.
-  if (!made->ok()) sessions_.forget(std::exchange(held_.session, nullptr));
-  co_return Step::again;
+  sessions_.forget(std::exchange(held_.session, nullptr));
+  const SqlError& error = *made->error;
+  if (error.lost) co_return Step::again;
+  switch (recipe_.trouble_with(error)) {
+    case Trouble::no_table: co_return co_await make_tables();
+    case Trouble::other: co_return co_await leave(recipe_.failure_of(error));
+    default: co_return Step::again;
+  }
 }
 
 // ---- Taking ------------------------------------------------------------------------------------
@@ -290,7 +299,10 @@ Task<Acquisition::Step> Acquisition::wait_in_server() {
     co_return cleared ? Step::again : Step::over;
   }
   const Step step = co_await judge(outcome);
-  co_return step == Step::busy ? Step::again : step;
+  if (step != Step::busy) co_return step;
+  // Something of it may be held, as the one who asks again would not know.
+  const bool cleared = co_await clear();
+  co_return cleared ? Step::again : Step::over;
 }
 
 // Who is in the way. Never fails: that the lock is busy is known already.
