@@ -234,6 +234,10 @@ Task<Result<bool>> SessionEngine::release(const Claim& claim, Deadline deadline)
   const auto place = holds_.find(claim.id);
   if (place == holds_.end()) co_return co_await end_stray(claim, limit);
   const std::shared_ptr<Held> held = place->second;
+  if (runtime().now() >= held->expires()) {  // watch() is about to see it.
+    drop(held);
+    co_return false;
+  }
   // From here on it is not held as far as we are concerned, whatever the answer is.
   holds_.erase(place);
   held->over.request_stop();
