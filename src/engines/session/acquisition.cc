@@ -134,6 +134,11 @@ Task<bool> Acquisition::clear() {
   co_return true;
 }
 
+Task<Acquisition::Step> Acquisition::clear_and_ask_again() {
+  const bool cleared = co_await clear();
+  co_return cleared ? Step::again : Step::over;
+}
+
 Task<Acquisition::Step> Acquisition::leave(Failure why) {
   if (held_.session) {
     const bool cleared = co_await clear();
@@ -178,8 +183,7 @@ Task<Acquisition::Step> Acquisition::judge(const SqlOutcome& outcome) {
   if (trouble == Trouble::busy) co_return Step::busy;
   if (trouble == Trouble::no_table) co_return co_await make_tables();
   if (trouble == Trouble::again || trouble == Trouble::interrupted) {
-    const bool cleared = co_await clear();
-    co_return cleared ? Step::again : Step::over;
+    co_return co_await clear_and_ask_again();
   }
   co_return co_await leave(recipe_.failure_of(error));
 }
@@ -295,14 +299,12 @@ Task<Acquisition::Step> Acquisition::wait_in_server() {
   if (over && !lost) co_return co_await leave_busy();
   // GET_LOCK says NULL when somebody has ended its statement.
   if (outcome.ok() && !outcome.results.back().empty() && outcome.results.back().null(0, 0)) {
-    const bool cleared = co_await clear();
-    co_return cleared ? Step::again : Step::over;
+    co_return co_await clear_and_ask_again();
   }
   const Step step = co_await judge(outcome);
   if (step != Step::busy) co_return step;
-  // Something of it may be held, as the one who asks again would not know.
-  const bool cleared = co_await clear();
-  co_return cleared ? Step::again : Step::over;
+  // Something of it may be held, which one who just asks again would not know.
+  co_return co_await clear_and_ask_again();
 }
 
 // Who is in the way. Never fails: that the lock is busy is known already.
@@ -348,7 +350,9 @@ Task<Acquisition::Step> Acquisition::draw_token() {
       co_return co_await leave(
           Failure(Code::unreachable, recipe_.failure_of(*outcome->error).message()));
     }
-    co_return co_await judge(*outcome);
+    const Step step = co_await judge(*outcome);
+    if (step != Step::busy) co_return step;
+    co_return co_await clear_and_ask_again();  // The row of the token was busy.
   }
   recipe_.conclude_draw(*outcome);
   if (!has_it(*outcome)) co_return co_await start_over();

@@ -52,6 +52,7 @@ class Acquisition {
   Task<Step> start_over();
   // Makes sure that nothing is held in the session. False if it had to be given up.
   Task<bool> clear();
+  Task<Step> clear_and_ask_again();
   Task<Failure> busy();
   // Gives back what there may be, and says why.
   Task<Step> leave(Failure why);
