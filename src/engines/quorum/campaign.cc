@@ -283,10 +283,11 @@ Campaign::Outcome Campaign::outcome_of(Poll& poll, Verdict verdict, bool cancell
     outcome.busy.holder = "nobody, but a majority did not agree on a token";
     return outcome;
   }
-  // (Those who were not waited for any more may be well.)
+  // Those who were not waited for any more may be well.
   const std::size_t can = locked + busy + poll.tally.pending();
-  const std::string what = "only " + std::to_string(can) + " of " + std::to_string(size) +
-                           " nodes can vote, and " + std::to_string(majority) + " are needed";
+  const std::string what = (poll.tally.pending() > 0 ? "at most " : "only ") + std::to_string(can) +
+                           " of " + std::to_string(size) + " nodes can vote, and " +
+                           std::to_string(majority) + " are needed";
   if (locked + silent >= majority && silent > 0) code = Code::unknown;
   outcome.failure = Failure(code, why.empty() ? what : what + " (" + why + ")");
   return outcome;
