@@ -92,6 +92,19 @@ TEST_P(MysqlSessionFaults, ATokenThatCannotBeDrawnStrandsNoLock) {
   expect_free_soon(other, "x");
 }
 
+TEST_P(MysqlSessionFaults, ATimeLimitForStatementsEndsNoWait) {
+  MariadbServer own({.arguments = {"--max-statement-time=1"}});
+  Client holder = open(url_on(own));
+  Client waiting = open(url_on(own));
+  Lease lease = holder.mutex("x", kLong).acquire().value();
+  Pending pending = in_thread([&] { return waiting.mutex("x", kLong).try_acquire_for(20s); });
+  pause_for(1500ms);
+  EXPECT_FALSE(contract::is_ready(pending));
+  ASSERT_EQ(told(lease.release()), "granted");
+  ASSERT_TRUE(arrives(pending));
+  EXPECT_EQ(told(pending.get()), "granted");
+}
+
 // Another one draws between the lock and its token. That one may have the lock by now: a session that
 // ends lets its rows go before its named locks.
 TEST(MysqlRow, ATokenIsNotDrawnAfterAnothers) {

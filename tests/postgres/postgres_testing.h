@@ -55,4 +55,11 @@ inline std::size_t waiters(Client& client, const Name& name) {
   return info ? info->waiters.size() : 0;
 }
 
+// How many statements of this form wait for a lock in the server.
+inline std::string blocked(const PostgresServer& server, const std::string& form) {
+  return server.query(
+      "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '" +
+      form + "'");
+}
+
 }  // namespace holdfast::postgres_tests

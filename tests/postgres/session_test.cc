@@ -143,11 +143,7 @@ TEST(PostgresRow, ATokenIsNotDrawnAfterTheLockWasLost) {
   test::PostgresClient other("127.0.0.1", server.port());
   other.value("BEGIN; UPDATE holdfast_token SET token = token + 1");
   Pending drawing = in_thread([&] { return client.mutex("x", kLong).try_acquire_for(20s); });
-  ASSERT_TRUE(eventually([&] {
-    return server.query(
-               "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
-               " AND query LIKE 'UPDATE holdfast_token%'") == "1";
-  }));
+  ASSERT_TRUE(eventually([&] { return blocked(server, "UPDATE holdfast_token%") == "1"; }));
   server.query(
       "SELECT pg_terminate_backend(pid, 5000) FROM pg_locks"
       " WHERE locktype = 'relation' AND relation = 'holdfast_row'::regclass");
@@ -249,6 +245,66 @@ TEST(PostgresTableConnections, AProxyThatPoolsTransactionsIsNamed) {
   EXPECT_THAT(told_so, HasSubstr("pools transactions"));
 }
 
+// What opens sessions without an engine.
+internal::postgres::Settings settings_on(const PostgresServer& server, const std::string& recipe) {
+  internal::postgres::Settings settings;
+  settings.recipe = recipe;
+  settings.connect_timeout = 20s;
+  settings.login.endpoint = {.host = "127.0.0.1",
+                             .port = static_cast<std::uint16_t>(server.port())};
+  settings.login.user = settings.login.database = "postgres";
+  return settings;
+}
+
+// A proxy may give each of the server's sessions the application_name of the client that it serves.
+TEST(PostgresSessions, ASessionIsNotConfirmedByAnotherOfItsName) {
+  internal::RealRuntime runtime;
+  const auto recipe =
+      internal::postgres::make_advisory_recipe(runtime, settings_on(shared_server(), "advisory"));
+  const auto body = [&]() -> Task<void> {
+    const Deadline deadline = Deadline::at(runtime.now() + 20s);
+    Result<internal::session::Opened> own = co_await recipe->connect(deadline);
+    Result<internal::session::Opened> other = co_await recipe->connect(deadline);
+    const internal::session::Key key = recipe->key_of(Name("x"));
+    const Claim claim{.name = Name("x")};
+    const auto confirmed_by = [&](internal::session::Opened& asked) -> Task<std::string> {
+      internal::session::Batch batch = recipe->confirm(key, claim, own.value());
+      const internal::SqlOutcome outcome =
+          co_await asked.connection->run(std::move(batch), deadline);
+      co_return outcome.results.at(0).bytes(0, 0);
+    };
+    internal::session::Batch rename(1);
+    rename[0] = {"SELECT set_config('application_name', $1::text, false)", {own.value().peer}};
+    const internal::SqlOutcome renamed =
+        co_await other.value().connection->run(std::move(rename), deadline);
+    EXPECT_TRUE(renamed.ok());
+    const std::string by_own = co_await confirmed_by(own.value());
+    const std::string by_other = co_await confirmed_by(other.value());
+    EXPECT_EQ(by_own, "1");
+    EXPECT_EQ(by_other, "0");
+  };
+  runtime.block_on(body());
+}
+
+// Else a token could come again after a crash.
+TEST(PostgresSessions, ACommitThatIsNotDurableIsMadeSo) {
+  PostgresServer server;
+  server.query("ALTER DATABASE postgres SET synchronous_commit = off");
+  internal::RealRuntime runtime;
+  const auto recipe =
+      internal::postgres::make_advisory_recipe(runtime, settings_on(server, "advisory"));
+  const auto body = [&]() -> Task<void> {
+    const Deadline deadline = Deadline::at(runtime.now() + 20s);
+    Result<internal::session::Opened> opened = co_await recipe->connect(deadline);
+    internal::session::Batch batch(1);
+    batch[0].text = "SHOW synchronous_commit";
+    const internal::SqlOutcome outcome =
+        co_await opened.value().connection->run(std::move(batch), deadline);
+    EXPECT_EQ(outcome.results.at(0).bytes(0, 0), "local");
+  };
+  runtime.block_on(body());
+}
+
 // ---- What is left behind -----------------------------------------------------------------------
 
 TEST(PostgresSessions, RowsOfDeadSessionsAreRemovedAndOthersAreNot) {
@@ -260,12 +316,7 @@ TEST(PostgresSessions, RowsOfDeadSessionsAreRemovedAndOthersAreNot) {
       " SELECT decode(lpad(to_hex(i), 32, '0'), 'hex'), 'k', 'holdfast dead', 1, '',"
       " now() - interval '2 hours', 1 FROM generate_series(1, 3) i");
   internal::RealRuntime runtime;
-  internal::postgres::Settings settings;
-  settings.recipe = "advisory";
-  settings.connect_timeout = 20s;
-  settings.login.endpoint = {.host = "127.0.0.1",
-                             .port = static_cast<std::uint16_t>(server.port())};
-  settings.login.user = settings.login.database = "postgres";
+  const internal::postgres::Settings settings = settings_on(server, "advisory");
   const auto recipe = internal::postgres::make_advisory_recipe(runtime, settings);
   const auto body = [&]() -> Task<void> {
     const Deadline deadline = Deadline::at(runtime.now() + 20s);

@@ -181,11 +181,7 @@ TEST(PostgresTableConnections, OneThatLeavesWhileARequestWaitsToPassItOnIsNotGiv
   test::PostgresClient turn("127.0.0.1", server.port());
   turn.value("BEGIN; SELECT 1 FROM holdfast_lock WHERE name = 'leaves:x' FOR UPDATE");
   std::jthread releasing([&] { EXPECT_EQ(told(lease->release()), "granted"); });
-  ASSERT_TRUE(eventually([&] {
-    return server.query(
-               "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
-               " AND query LIKE '%holdfast_lock%'") == "1";
-  }));
+  ASSERT_TRUE(eventually([&] { return blocked(server, "%holdfast_lock%") == "1"; }));
   turn.value(
       "DELETE FROM holdfast_waiter w USING holdfast_lock l"
       " WHERE l.name = 'leaves:x' AND w.name = l.name AND w.seq = l.head;"

@@ -56,9 +56,8 @@ class AdvisoryRecipe final : public SessionRecipe {
   session::Batch confirm(const session::Key&, const Claim&,
                          const session::Opened& session) const override {
     session::Batch batch(1);
-    batch[0] = {
-        "SELECT CASE WHEN current_setting('application_name') = $1::text THEN 1 ELSE 0 END, NULL",
-        {session.peer}};
+    batch[0] = {std::string("SELECT CASE WHEN ") + kIsOwn + " THEN 1 ELSE 0 END, NULL",
+                own_values(session)};
     return batch;
   }
 

@@ -2,6 +2,7 @@
 
 #include <charconv>
 
+#include "engines/postgres/session_settings.h"
 #include "engines/postgres/table_sql.h"
 
 namespace holdfast::internal::postgres {
@@ -13,30 +14,13 @@ using table::Trouble;
 namespace {
 
 // A client that is stopped inside a transaction is thrown out after this time, and its locks on
-// rows with it. Of what the database's owner has set, what matters here is set right.
+// rows with it.
 constexpr const char* kPrepareSession =
-    "SELECT pg_backend_pid(), set_config('idle_in_transaction_session_timeout', '3s', false),"
-    " set_config('default_transaction_isolation', 'read committed', false),"
-    " set_config('idle_session_timeout', '0', false), set_config('lock_timeout', '0', false),"
-    // A token that is not on disk when it is used may come again.
-    " set_config('synchronous_commit', CASE current_setting('synchronous_commit')"
-    " WHEN 'off' THEN 'local' ELSE current_setting('synchronous_commit') END, false),"
-    // All goes by key, whatever the tables hold: planned once, and by the indexes. (Just-in-time
-    // compilation would set in where a plan must do without one.)
-    " set_config('plan_cache_mode', 'force_generic_plan', false),"
-    " set_config('enable_seqscan', 'off', false), set_config('enable_bitmapscan', 'off', false),"
-    " set_config('jit', 'off', false)";
+    "SELECT pg_backend_pid(), set_config('idle_in_transaction_session_timeout', '3s', false), ";
 constexpr const char* kNoPooling =
     "; is there a proxy that pools transactions? Connect to the server itself, or let the proxy "
     "pool "
     "sessions";
-constexpr const char* kUseSchema = "SELECT set_config('search_path', $1::text, false)";
-
-std::string quoted(const std::string& identifier) {
-  std::string text = "\"";
-  for (const char each : identifier) text.append(each == '"' ? 2 : 1, each);
-  return text + "\"";
-}
 
 std::string channel_of(ProcessId process) {
   static constexpr char kDigits[] = "0123456789abcdef";
@@ -54,12 +38,7 @@ std::string payload_of(const table::Wake& wake) {
 }  // namespace
 
 std::vector<std::string> table_schema(const Settings& settings) {
-  std::vector<std::string> statements;
-  if (!settings.schema.empty()) {
-    const std::string schema = quoted(settings.schema);
-    statements.push_back("CREATE SCHEMA IF NOT EXISTS " + schema);
-    statements.push_back("SET search_path TO " + schema);
-  }
+  std::vector<std::string> statements = make_schema(settings);
   statements.insert(statements.end(), table_sql().schema.begin(), table_sql().schema.end());
   return statements;
 }
@@ -88,8 +67,8 @@ Task<Result<std::unique_ptr<PostgresConnection>>> PostgresTable::connect() {
       co_await PostgresConnection::connect(runtime_, settings_.login, deadline);
   if (!connected) co_return failed(connected.code(), connected.message());
   std::vector<SqlStatement> statements;
-  statements.push_back({kPrepareSession, {}});
-  if (!settings_.schema.empty()) statements.push_back({kUseSchema, {quoted(settings_.schema)}});
+  statements.push_back({std::string(kPrepareSession) + kSessionSettings, {}});
+  for (SqlStatement& statement : use_schema(settings_)) statements.push_back(std::move(statement));
   const SqlOutcome prepared = co_await (*connected)->run(std::move(statements), deadline);
   if (!prepared.ok()) {
     SqlError error = *prepared.error;

@@ -40,10 +40,9 @@ class RowRecipe final : public SessionRecipe {
   session::Batch confirm(const session::Key&, const Claim&,
                          const session::Opened& session) const override {
     session::Batch batch(1);
-    batch[0] = {
-        "SELECT CASE WHEN current_setting('application_name') = $1::text"
-        " AND txid_current_if_assigned() IS NOT NULL THEN 1 ELSE 0 END, NULL",
-        {session.peer}};
+    batch[0] = {std::string("SELECT CASE WHEN ") + kIsOwn +
+                    " AND txid_current_if_assigned() IS NOT NULL THEN 1 ELSE 0 END, NULL",
+                own_values(session)};
     return batch;
   }
   bool errors_release() const override { return true; }  // The transaction is rolled back.

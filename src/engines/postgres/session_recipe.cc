@@ -5,6 +5,7 @@
 
 #include "base/sha256.h"
 #include "base/text.h"
+#include "engines/postgres/session_settings.h"
 #include "engines/session/mark.h"
 
 namespace holdfast::internal::postgres {
@@ -17,20 +18,11 @@ using session::Trouble;
 
 constexpr std::size_t kMostApplication = 40;  // The server cuts it after 63 bytes.
 
-// Of what the database's owner has set, what matters here is set right.
 constexpr const char* kPrepareSession =
-    "SELECT set_config('default_transaction_isolation', 'read committed', false),"
-    " set_config('lock_timeout', '0', false), set_config('statement_timeout', '0', false),"
-    " set_config('idle_session_timeout', '0', false),"
+    ", set_config('statement_timeout', '0', false),"
     " set_config('idle_in_transaction_session_timeout', '0', false),"
     // Else it would not see that the client of a session that waits has gone.
     " set_config('client_connection_check_interval', '500ms', false),"
-    // A token that is not on disk when it is used may come again.
-    " set_config('synchronous_commit', CASE current_setting('synchronous_commit')"
-    " WHEN 'off' THEN 'local' ELSE current_setting('synchronous_commit') END, false),"
-    // All goes by key, whatever the tables hold: planned once, and by the indexes.
-    " set_config('plan_cache_mode', 'force_generic_plan', false),"
-    " set_config('enable_seqscan', 'off', false), set_config('jit', 'off', false),"
     " set_config('application_name', $1::text, false)";
 
 // Of holders().
@@ -80,12 +72,6 @@ SqlStatement waiters(const std::string& marked) {
   return {std::string(kWaiterColumns) + kWaiters + " ORDER BY query_start, pid", {marked}};
 }
 
-std::string quoted(const std::string& identifier) {
-  std::string text = "\"";
-  for (const char each : identifier) text.append(each == '"' ? 2 : 1, each);
-  return text + "\"";
-}
-
 }  // namespace
 
 std::string bytes_of(const ClaimId& id) {
@@ -122,12 +108,9 @@ Task<Result<session::Opened>> SessionRecipe::connect(Deadline deadline) {
   const std::string peer = settings_.login.application.substr(0, kMostApplication) + " " +
                            to_hex({reinterpret_cast<const std::uint8_t*>(&unique), sizeof unique});
   Batch batch(2);
-  batch[0] = {kPrepareSession, {peer}};
+  batch[0] = {std::string("SELECT ") + kSessionSettings + kPrepareSession, {peer}};
   batch[1].text = "SELECT pg_backend_pid()";
-  if (!settings_.schema.empty()) {
-    batch.push_back(
-        {"SELECT set_config('search_path', $1::text, false)", {quoted(settings_.schema)}});
-  }
+  for (SqlStatement& statement : use_schema(settings_)) batch.push_back(std::move(statement));
   constexpr int kHasTransactionTimeout = 170000;
   if (connection.server_version() >= kHasTransactionTimeout) {
     batch.push_back({"SELECT set_config('transaction_timeout', '0', false)", {}});
@@ -238,6 +221,10 @@ std::vector<SqlValue> noting_values(const Key& key, const Claim& claim) {
           std::int64_t{std::chrono::duration_cast<std::chrono::microseconds>(claim.ttl).count()}};
 }
 
+std::vector<SqlValue> SessionRecipe::own_values(const session::Opened& session) {
+  return {session.peer, static_cast<std::int64_t>(session.number)};
+}
+
 std::string SessionRecipe::drawing(const std::string& session, const std::string& where) {
   return "UPDATE holdfast_token t SET token = t.token + 1, claim = $2::bytea, session = " +
          session + ", label = $3::bytea, since = clock_timestamp(), ttl_us = $4::bigint" + where +
@@ -255,12 +242,7 @@ Batch SessionRecipe::prepare(const Key& key) const {
 }
 
 std::vector<std::string> session_schema(const Settings& settings) {
-  std::vector<std::string> statements;
-  if (!settings.schema.empty()) {
-    const std::string schema = quoted(settings.schema);
-    statements.push_back("CREATE SCHEMA IF NOT EXISTS " + schema);
-    statements.push_back("SET search_path TO " + schema);
-  }
+  std::vector<std::string> statements = make_schema(settings);
   if (settings.tokens) {
     statements.insert(
         statements.end(),

@@ -48,6 +48,11 @@ class SessionRecipe : public session::Recipe {
   virtual std::string lock_of(const std::string& row) const = 0;
   // The holders that have rows of their own, from " UNION ALL ".
   virtual std::string shared_holders() const { return ""; }
+  // Whether the session that answers is this one: not another of the server's, as behind a proxy that
+  // pools and gives each of them the name that its client chose. $1 and $2 are own_values().
+  static constexpr const char* kIsOwn =
+      "current_setting('application_name') = $1::text AND pg_backend_pid() = $2::integer";
+  static std::vector<SqlValue> own_values(const session::Opened& session);
   // Draws a token and notes who holds: the session with this name, an expression. `where`: what comes
   // in front of the lock's key.
   static std::string drawing(const std::string& session, const std::string& where);

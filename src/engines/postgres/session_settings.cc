@@ -1,0 +1,26 @@
+#include "engines/postgres/session_settings.h"
+
+namespace holdfast::internal::postgres {
+
+namespace {
+
+std::string quoted(const std::string& identifier) {
+  std::string text = "\"";
+  for (const char each : identifier) text.append(each == '"' ? 2 : 1, each);
+  return text + "\"";
+}
+
+}  // namespace
+
+std::vector<SqlStatement> use_schema(const Settings& settings) {
+  if (settings.schema.empty()) return {};
+  return {{"SELECT set_config('search_path', $1::text, false)", {quoted(settings.schema)}}};
+}
+
+std::vector<std::string> make_schema(const Settings& settings) {
+  if (settings.schema.empty()) return {};
+  const std::string schema = quoted(settings.schema);
+  return {"CREATE SCHEMA IF NOT EXISTS " + schema, "SET search_path TO " + schema};
+}
+
+}  // namespace holdfast::internal::postgres
