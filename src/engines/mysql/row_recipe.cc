@@ -33,29 +33,19 @@ class RowRecipe final : public SessionRecipe {
     batch[1].text = "BEGIN";
     batch[2].text = "SELECT 1, NULL FROM holdfast_rows WHERE lock_key = ? FOR UPDATE NOWAIT";
     batch[2].values = {key.hash};
-    look_at_token(batch, key);
     return batch;
   }
 
+  // That the row was locked may have ended the transaction (innodb_rollback_on_timeout).
+  session::Batch before_wait() const override { return {{"BEGIN", {}}}; }
+
   session::Batch wait(const session::Key& key, const Claim& claim,
                       std::optional<Duration>) const override {
-    session::Batch batch(2);
-    // That the row was locked may have ended the transaction (innodb_rollback_on_timeout).
-    batch[0].text = "BEGIN";
-    batch[1].text =
+    session::Batch batch(1);
+    batch[0].text =
         mark_of(key, claim) + "SELECT 1, NULL FROM holdfast_rows WHERE lock_key = ? FOR UPDATE";
-    batch[1].values = {key.hash};
-    look_at_token(batch, key);
+    batch[0].values = {key.hash};
     return batch;
-  }
-  // The last token becomes the third cell of the row that says that we have the lock.
-  void conclude(SqlOutcome& outcome) const override {
-    if (!settings().tokens) return;
-    const SqlRows token = std::move(outcome.results.back());
-    outcome.results.pop_back();
-    SqlRows& lock = outcome.results.back();
-    if (lock.empty()) return;
-    lock.rows.front().push_back(token.empty() ? std::nullopt : token.at(0, 0));
   }
   bool wait_ends_by_itself() const override { return false; }
 
@@ -78,6 +68,9 @@ class RowRecipe final : public SessionRecipe {
   bool busy_leaves_something() const override { return true; }
   bool draws_elsewhere() const override { return true; }
 
+  session::Batch before_draw(const session::Key& key) const override {
+    return {{"SELECT 1, NULL, token FROM holdfast_tokens WHERE lock_key = ?", {key.hash}}};
+  }
   // If nobody has drawn since the lock was ours. The sign alone does not tell: a session that ends lets
   // its rows go before its named locks.
   session::Batch draw(const session::Key& key, const Claim& claim, const session::Opened& session,
@@ -114,13 +107,6 @@ class RowRecipe final : public SessionRecipe {
   // Who waits is ended by us.
   std::string variables() const override {
     return std::string(", SESSION innodb_lock_wait_timeout = ") + kForEver;
-  }
-
- private:
-  // Behind the lock, in a statement of its own: it sees what was committed before.
-  void look_at_token(session::Batch& batch, const session::Key& key) const {
-    if (!settings().tokens) return;
-    batch.push_back({"SELECT token FROM holdfast_tokens WHERE lock_key = ?", {key.hash}});
   }
 };
 

@@ -253,14 +253,20 @@ Task<Acquisition::Step> Acquisition::try_once() {
 }
 
 Task<bool> Acquisition::interrupt() {
+  // One that comes between two statements of the batch ends neither.
+  constexpr Duration kAgain = std::chrono::milliseconds(50);
   const Deadline limit = Deadline::at(runtime_.now() + kLongestLeaving);
-  {
-    const Result<ClerkLoan> clerk = co_await sessions_.take_clerk(limit);
-    if (!clerk) co_return false;
-    Batch batch = recipe_.interrupt(held_.session->opened());
-    static_cast<void>(co_await (*clerk)->ask(std::move(batch), limit));
-  }  // Others leave as well.
-  co_return co_await held_.session->wait(limit) == Woken::signalled;
+  while (held_.session->busy()) {
+    if (limit.passed(runtime_.now())) co_return false;
+    {
+      const Result<ClerkLoan> clerk = co_await sessions_.take_clerk(limit);
+      if (!clerk) co_return false;
+      Batch batch = recipe_.interrupt(held_.session->opened());
+      static_cast<void>(co_await (*clerk)->ask(std::move(batch), limit));
+    }  // Others leave as well.
+    co_await held_.session->wait(limit.sooner(runtime_.now() + kAgain));
+  }
+  co_return true;
 }
 
 Task<Acquisition::Step> Acquisition::wait_in_server() {
@@ -268,6 +274,11 @@ Task<Acquisition::Step> Acquisition::wait_in_server() {
   constexpr Duration kGrace = std::chrono::milliseconds(200);
   waited_ = true;
   drawn_.reset();
+  if (Batch first = recipe_.before_wait(); !first.empty()) {
+    const std::optional<SqlOutcome> ready = co_await ask(std::move(first));
+    if (!ready) co_return Step::over;
+    if (!ready->ok()) co_return co_await judge(*ready);
+  }
   std::optional<Duration> limit;
   Deadline until = wait_.deadline;
   if (!until.is_never()) {
@@ -339,6 +350,12 @@ Task<Acquisition::Step> Acquisition::draw_token() {
     co_return Step::locked;
   }
   if (!recipe_.draws_elsewhere()) co_return co_await start_over();
+  if (Batch first = recipe_.before_draw(held_.key); !first.empty()) {
+    drawn_ = co_await ask(std::move(first));
+    if (!drawn_) co_return Step::over;
+    if (!drawn_->ok()) co_return co_await judge(*drawn_);
+    if (!has_it(*drawn_)) co_return co_await start_over();
+  }
   std::optional<SqlOutcome> outcome;
   for (int attempt = 0; attempt < 3; ++attempt) {  // a deadlock with somebody else's token
     outcome = co_await draw_elsewhere();

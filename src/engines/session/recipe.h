@@ -60,6 +60,9 @@ class Recipe {
   // Waits for it in the server, at most for `limit` if there is one. After take() found it busy. What
   // makes the answer must come after the grant, and the server's idle time must count from there.
   virtual Batch wait(const Key& key, const Claim& claim, std::optional<Duration> limit) const = 0;
+  // What has to be said before wait(), in a request of its own: MariaDB forgets the rest of a request
+  // that is interrupted between two statements, and says nothing. Empty if there is nothing.
+  virtual Batch before_wait() const { return {}; }
   // Whether the server ends wait() by itself at its limit.
   virtual bool wait_ends_by_itself() const = 0;
   // Whether we still have it, in this session.
@@ -75,6 +78,9 @@ class Recipe {
   virtual bool has_tokens() const = 0;
   // Whether the token cannot be drawn by the session that has the lock.
   virtual bool draws_elsewhere() const { return false; }
+  // What is asked in the session that has the lock before that, with a row as of take(). A request of its
+  // own, as before_wait(). Empty if there is nothing.
+  virtual Batch before_draw(const Key&) const { return {}; }
   // Draws it there for the claim, which got the lock in this session, with this answer: if the session
   // has the lock at a moment after which nobody else draws a lower one.
   virtual Batch draw(const Key&, const Claim&, const Opened& /*session*/,
