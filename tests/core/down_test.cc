@@ -79,6 +79,8 @@ struct Engine {
   std::function<std::unique_ptr<Site>()> start;
 };
 
+void PrintTo(const Engine& engine, std::ostream* out) { *out << engine.name; }
+
 template <class Server>
 Engine one(const std::string& name, const std::string& options = "") {
   return {name, [options] { return std::make_unique<OneServer<Server>>(options); }};
@@ -140,9 +142,9 @@ INSTANTIATE_TEST_SUITE_P(
     Core, Down,
     testing::Values(one<test::RedisServer>("redis"), one<test::MemcachedServer>("memcached"),
                     one<test::ZooKeeperServer>("zookeeper"), one<test::EtcdServer>("etcd"),
-                    one<test::MariadbServer>("mysql_table", "recipe=table"),
-                    one<test::MariadbServer>("mysql_named", "recipe=named"),
-                    one<test::MariadbServer>("mysql_row", "recipe=row"),
+                    one<test::MariadbServer>("mysql_table", "?recipe=table"),
+                    one<test::MariadbServer>("mysql_named", "?recipe=named"),
+                    one<test::MariadbServer>("mysql_row", "?recipe=row"),
                     one<test::PostgresServer>("postgres_table"),
                     one<test::PostgresServer>("postgres_advisory", "?recipe=advisory"),
                     one<test::PostgresServer>("postgres_row", "?recipe=row"),
