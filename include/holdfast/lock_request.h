@@ -16,6 +16,7 @@
 #include <stop_token>
 
 #include "holdfast/async.h"
+#include "holdfast/export.h"
 #include "holdfast/lease.h"
 #include "holdfast/options.h"
 #include "holdfast/result.h"
@@ -44,7 +45,7 @@ BootTime to_boot_time(const std::chrono::time_point<Clock, D>& moment) {
 inline BootTime to_boot_time(BootTime moment) { return moment; }
 }  // namespace internal
 
-class LockRequest {
+class HOLDFAST_API LockRequest {
  public:
   LockRequest(std::shared_ptr<internal::Locker> locker, Claim claim, LockOptions options);
 
@@ -73,7 +74,9 @@ class LockRequest {
   Result<Handle> acquire_detached(Wait wait);
 
  private:
+  friend class RecursiveMutex;
   internal::Locker& checked() const;  // LockError (closed) if it was moved from
+  bool forked() const;                // true in a forked child
   Async<Result<Lease>> begin(Wait wait);
 
   std::shared_ptr<internal::Locker> locker_;
