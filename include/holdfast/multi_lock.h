@@ -8,11 +8,12 @@
 #include <stop_token>
 #include <vector>
 
+#include "holdfast/export.h"
 #include "holdfast/lock_request.h"
 
 namespace holdfast {
 
-class [[nodiscard]] MultiLease {
+class [[nodiscard]] HOLDFAST_API MultiLease {
  public:
   MultiLease() = default;
   explicit MultiLease(std::vector<Lease> leases);
@@ -36,7 +37,7 @@ class [[nodiscard]] MultiLease {
   std::shared_ptr<AnyLost> any_lost_;
 };
 
-class MultiLock {
+class HOLDFAST_API MultiLock {
  public:
   // REQUIRES: requests sorted by name, no name twice (Client::multi_lock sees to it).
   explicit MultiLock(std::vector<LockRequest> requests) : requests_(std::move(requests)) {}
