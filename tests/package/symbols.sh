@@ -17,8 +17,8 @@ fail() {
 to_namespace='_Z(GV|GR|T[A-Z]|Thn?[0-9]+_)*Z*N?[rVKRO]*'
 ours="${to_namespace}8holdfast"
 standard="${to_namespace}(S[tasbiod]|9__gnu_cxx)"
-# A pointer to a function on types of ours.
-pointer='_ZT[IS]PF.*8holdfast'
+# The types of functions on types of ours; placement new.
+unnamed='_ZT[IS]P?F.*8holdfast|_Z(nw|na)m|_Zd[la]Pv'
 
 case $library in
   *.a)
@@ -27,7 +27,7 @@ case $library in
     strangers=$(awk '$1 !~ /[VWu]/' <<<"$symbols" | grep -vE " $ours" || true)
     [[ -z $strangers ]] || fail 'global symbols outside holdfast' "$(c++filt <<<"$strangers")"
     # What is weak may also be of the standard library.
-    strangers=$(awk '$1 ~ /[VWu]/' <<<"$symbols" | grep -vE " ($ours|$standard|$pointer|DW\.ref\.)" || true)
+    strangers=$(awk '$1 ~ /[VWu]/' <<<"$symbols" | grep -vE " ($ours|$standard|$unnamed|DW\.ref\.)" || true)
     [[ -z $strangers ]] || fail 'weak symbols of somebody else' "$(c++filt <<<"$strangers")"
     constructors=$(nm "$library" 2>/dev/null | grep '_GLOBAL__sub_I' || true)
     [[ -z $constructors ]] || fail 'static constructors' "$constructors"
