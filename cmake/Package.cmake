@@ -50,6 +50,7 @@ set(private_modules "sqlite3 hiredis")
 if(HOLDFAST_IS_SHARED)
   set(pc_requires "Requires.private: ${private_modules}")
   set(pc_libs "-L\${libdir} -lholdfast\nLibs.private: -pthread")
+  set(pc_definitions " -DHOLDFAST_SHARED")
 else()
   set(pc_requires "Requires: ${private_modules}")
   set(pc_libs "-L\${libdir} -lholdfast -pthread")
@@ -64,13 +65,6 @@ install(FILES ${PROJECT_BINARY_DIR}/holdfast.pc
 # ---- The command --------------------------------------------------------------------------------
 
 if(HOLDFAST_BUILD_CLI)
-  if(HOLDFAST_IS_SHARED)
-    # Found beside the command, wherever both are installed.
-    set_target_properties(holdfast_cli PROPERTIES
-      INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
-    set_target_properties(holdfast_torture_cli PROPERTIES
-      INSTALL_RPATH "$ORIGIN/../../${CMAKE_INSTALL_LIBDIR}")
-  endif()
   install(TARGETS holdfast_cli DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT command)
   install(TARGETS holdfast_torture_cli
     DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/holdfast COMPONENT laboratory)
@@ -176,15 +170,14 @@ set(CPACK_COMPONENT_DEVELOP_DESCRIPTION
 # Nor that OpenSSL is loaded when TLS is first used, and nghttp2 when etcd is.
 set(needed "libsqlite3-0 (>= 3.35), libssl3, libnghttp2-14")
 set(own_version "(= ${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE})")
+# They use what the shared library does not export, and so contain the library.
+set(CPACK_DEBIAN_COMMAND_PACKAGE_DEPENDS ${needed})
+set(CPACK_DEBIAN_LABORATORY_PACKAGE_DEPENDS ${needed})
 if(HOLDFAST_IS_SHARED)
-  set(CPACK_DEBIAN_COMMAND_PACKAGE_DEPENDS "${runtime_package} ${own_version}")
-  set(CPACK_DEBIAN_LABORATORY_PACKAGE_DEPENDS "${runtime_package} ${own_version}")
   set(CPACK_DEBIAN_RUNTIME_PACKAGE_DEPENDS ${needed})
   set(CPACK_DEBIAN_DEVELOP_PACKAGE_DEPENDS
     "${runtime_package} ${own_version}, libsqlite3-dev, libhiredis-dev")
 else()
-  set(CPACK_DEBIAN_COMMAND_PACKAGE_DEPENDS ${needed})
-  set(CPACK_DEBIAN_LABORATORY_PACKAGE_DEPENDS ${needed})
   set(CPACK_DEBIAN_DEVELOP_PACKAGE_DEPENDS "libsqlite3-dev, libhiredis-dev, libssl3, libnghttp2-14")
 endif()
 # Loaded when a lock is first taken in MySQL or PostgreSQL; without them the message says so.

@@ -7,9 +7,10 @@ JOBS=${HOLDFAST_JOBS:-$(nproc)}
 
 # ---- Packages, by purpose -----------------------------------------------------------------------
 
-BUILD_PACKAGES=(g++ cmake ninja-build pkg-config libasio-dev libsqlite3-dev libhiredis-dev libnghttp2-dev
+BUILD_PACKAGES=(g++ cmake ninja-build pkg-config libsqlite3-dev libhiredis-dev libnghttp2-dev
   libssl-dev libpq-dev libmariadb-dev libcli11-dev nlohmann-json3-dev libgtest-dev libgmock-dev)
-PACKAGING_PACKAGES=(dpkg-dev file)
+# (libasio-dev: for a host that uses Asio, which we do not.)
+PACKAGING_PACKAGES=(dpkg-dev file libasio-dev)
 FORMAT_PACKAGES=(clang-format-19)
 TIDY_PACKAGES=(clang-tidy-19)
 SHELL_PACKAGES=(shellcheck)

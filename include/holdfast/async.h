@@ -14,8 +14,10 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <system_error>
 #include <utility>
 
+#include "holdfast/export.h"
 #include "holdfast/result.h"
 #include "holdfast/task.h"
 
@@ -24,7 +26,7 @@ namespace holdfast {
 namespace internal {
 
 // The loop of one client, as the asynchronous and blocking calls need it.
-class Loop {
+class HOLDFAST_API Loop {
  public:
   virtual ~Loop() = default;
   // True if the calling thread is inside this loop.
@@ -43,21 +45,38 @@ class Loop {
   static Loop* current();
 };
 
+// The exception that is being handled, as the failure of a call: unreachable if the operating system
+// refused something (descriptors, threads), else unknown.
+HOLDFAST_API Failure current_failure();
+
 template <class T>
 Task<void> store(Task<T> task, std::optional<T>* result) {
   result->emplace(co_await std::move(task));
 }
 
-// T is a Result: what keeps the call from being made (forked, would_deadlock) is returned in it.
+// T is a Result: what keeps the call from being made (forked, would_deadlock, no thread or descriptor
+// left) is returned in it.
 template <class T>
 T run_blocking(Loop& loop, Task<T> task) {
   std::optional<T> result;
   try {
     loop.block_on(store(std::move(task), &result));
-  } catch (const LockError& error) {
-    return error.failure();
+  } catch (const LockError&) {
+    return current_failure();
+  } catch (const std::system_error&) {
+    return current_failure();
   }
   return std::move(*result);
+}
+
+// The same for asynchronous calls, which have nobody to throw an exception at.
+template <class T>
+Task<T> contained(Task<T> task) {
+  try {
+    co_return co_await std::move(task);
+  } catch (...) {
+    co_return current_failure();
+  }
 }
 
 }  // namespace internal
@@ -89,14 +108,14 @@ class [[nodiscard]] Async {
  private:
   static Task<void> deliver(std::shared_ptr<internal::Loop> loop, Task<T> task,
                             std::function<void(T)> callback) {
-    auto value = std::make_shared<T>(co_await std::move(task));
+    auto value = std::make_shared<T>(co_await internal::contained(std::move(task)));
     loop->call_user([callback = std::move(callback), value] { callback(std::move(*value)); });
   }
   // `home`: the loop of another client, to which the awaiter belongs, if it does.
   static Task<void> resume_elsewhere(std::shared_ptr<internal::Loop> loop, Task<T> task,
                                      std::optional<T>* result, std::coroutine_handle<> awaiter,
                                      internal::Loop* home) {
-    result->emplace(co_await std::move(task));
+    result->emplace(co_await internal::contained(std::move(task)));
     if (home) {
       home->resume_inside(awaiter);
     } else {

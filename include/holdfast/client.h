@@ -18,6 +18,7 @@
 
 #include "holdfast/election.h"
 #include "holdfast/engine.h"
+#include "holdfast/export.h"
 #include "holdfast/lease.h"
 #include "holdfast/multi_lock.h"
 #include "holdfast/mutex.h"
@@ -28,7 +29,7 @@
 
 namespace holdfast {
 
-class Client {
+class HOLDFAST_API Client {
  public:
   // `url` names the engine: "sqlite:///path/to/file". Empty: the embedded engine in the user's
   // state directory (see default_url()). Passwords in it never appear in messages. A server is

@@ -15,6 +15,7 @@
 #include <stop_token>
 #include <string>
 
+#include "holdfast/export.h"
 #include "holdfast/lock_request.h"
 
 namespace holdfast {
@@ -24,7 +25,7 @@ struct Leader {
   std::string value;  // what the leader campaigned with
 };
 
-class Election {
+class HOLDFAST_API Election {
  public:
   Election(std::shared_ptr<internal::Locker> locker, Name name, LockOptions options);
 

@@ -22,6 +22,7 @@
 #include <string>
 #include <vector>
 
+#include "holdfast/export.h"
 #include "holdfast/ids.h"
 #include "holdfast/result.h"
 #include "holdfast/runtime.h"
@@ -36,7 +37,7 @@ enum class Mode {
   permit,     // one of Claim::permits
 };
 
-const char* mode_name(Mode mode);
+HOLDFAST_API const char* mode_name(Mode mode);
 
 // What a caller asks for.
 struct Claim {
@@ -104,10 +105,10 @@ struct Guarantees {
   std::string notes;  // what can break it, in a sentence or two
 };
 
-const char* to_text(Exclusion value);
-const char* to_text(TokenStrength value);
-const char* to_text(WakeUp value);
-const char* to_text(Fairness value);
+HOLDFAST_API const char* to_text(Exclusion value);
+HOLDFAST_API const char* to_text(TokenStrength value);
+HOLDFAST_API const char* to_text(WakeUp value);
+HOLDFAST_API const char* to_text(Fairness value);
 
 // ---- What list() and inspect() tell -----------------------------------------------------------
 
@@ -144,7 +145,7 @@ struct LockInfo {
 };
 
 // Wants to know that holds may have ended before their time.
-class DoubtListener {
+class HOLDFAST_API DoubtListener {
  public:
   // About this claim's hold; null: about every hold of the client.
   virtual void on_doubt(const ClaimId* claim) = 0;
@@ -153,7 +154,7 @@ class DoubtListener {
   ~DoubtListener() = default;
 };
 
-class Engine {
+class HOLDFAST_API Engine {
  public:
   virtual ~Engine() = default;
 

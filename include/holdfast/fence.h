@@ -16,6 +16,7 @@
 #include <string_view>
 #include <utility>
 
+#include "holdfast/export.h"
 #include "holdfast/ids.h"
 #include "holdfast/result.h"
 
@@ -32,7 +33,7 @@ namespace holdfast {
 //   auto pass = gate.enter(token);        // for reads and for writes
 //   if (!pass) return pass.failure();     // stale_token: somebody newer has been here
 //   … read or write the resource …        // the gate stays shut for others until `pass` ends
-class FenceGate {
+class HOLDFAST_API FenceGate {
  public:
   // The high-water mark in a small file of its own (created, owner-only; its directory must be
   // writable). misconfigured if the file is corrupt: never taken for a new one.
@@ -51,7 +52,7 @@ class FenceGate {
   // The right to touch the resource. Nobody else is inside while it lives: keep it for one
   // operation, not for a lease. It may outlive the gate object and end on another thread; a killed
   // process leaves at once. A thread that enters a gate in which it already is waits for itself.
-  class [[nodiscard]] Pass {
+  class [[nodiscard]] HOLDFAST_API Pass {
    public:
     Pass(Pass&&) noexcept;
     Pass& operator=(Pass&&) noexcept;
@@ -82,7 +83,7 @@ class FenceGate {
 // A file whose content is replaced only with a current token, atomically: a reader sees the old or
 // the new content, never a mixture, also after a power cut. Programs that know nothing of fences
 // may read it as they like; they must not write it. Thread safety: all of it.
-class FencedFile {
+class HOLDFAST_API FencedFile {
  public:
   // The gate is kept in "PATH.fence" beside the file; symbolic links are followed first, once. The
   // directory must exist and be writable, the file need not exist.

@@ -11,11 +11,13 @@
 #include <string>
 #include <string_view>
 
+#include "holdfast/export.h"
+
 namespace holdfast {
 
 // What is locked: 1 to 16384 bytes, any bytes. Engines escape or hash what their own keys
 // cannot hold, so slashes, braces, spaces, newlines and NUL are all legal.
-class Name {
+class HOLDFAST_API Name {
  public:
   static constexpr std::size_t kMaxBytes = 16384;
 
@@ -40,7 +42,7 @@ class Name {
 
 // Who asks: 128 random bits, drawn once per claim and kept across every retry, so that the
 // engine can recognise a repeated request and only the owner can renew or release.
-class ClaimId {
+class HOLDFAST_API ClaimId {
  public:
   static constexpr std::size_t kBytes = 16;
 
@@ -63,7 +65,7 @@ class ClaimId {
   std::array<std::uint8_t, kBytes> bytes_{};
 };
 
-class ClaimId::Digits {
+class HOLDFAST_API ClaimId::Digits {
  public:
   explicit Digits(const ClaimId& id);
   operator std::string_view() const {  // NOLINT(google-explicit-constructor): it is one
@@ -78,7 +80,7 @@ inline ClaimId::Digits ClaimId::digits() const { return Digits(*this); }
 
 // A fencing token: strictly increasing per name in grant order. Hand it to the resource that
 // the lock protects, and let the resource refuse any token lower than one it has seen.
-class Token {
+class HOLDFAST_API Token {
  public:
   Token() = default;
   explicit constexpr Token(std::uint64_t value) : value_(value) {}

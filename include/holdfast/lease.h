@@ -24,6 +24,7 @@
 
 #include "holdfast/async.h"
 #include "holdfast/engine.h"
+#include "holdfast/export.h"
 #include "holdfast/ids.h"
 #include "holdfast/result.h"
 #include "holdfast/time.h"
@@ -36,7 +37,7 @@ class LeaseRecord;
 
 // A hold written down, so that another process can take it over: see Lease::detach(),
 // Client::adopt(). It names its owner's secret: whoever has it can release the lock.
-class Handle {
+class HOLDFAST_API Handle {
  public:
   explicit Handle(Hold hold) : hold_(std::move(hold)) {}
   // One word without spaces: safe in a shell variable or a file.
@@ -50,7 +51,7 @@ class Handle {
 
 class MultiLease;
 
-class [[nodiscard]] Lease {
+class [[nodiscard]] HOLDFAST_API Lease {
  public:
   Lease() = default;  // holds nothing
   Lease(Lease&&) noexcept = default;
@@ -74,7 +75,8 @@ class [[nodiscard]] Lease {
   std::stop_token lost() const;
 
   // True while the lock is ours; reads the clock, so it is false at once after a suspended process
-  // wakes up too late. Once false, false for ever. False for an empty lease.
+  // wakes up too late. Once false, false for ever. False for an empty lease, and in a forked child:
+  // the lock is the parent's, and nothing tells the child when it ends.
   bool held() const noexcept;
 
   // Renews now, in addition to the background renewal.

@@ -20,6 +20,7 @@
 #include <stop_token>
 
 #include "holdfast/async.h"
+#include "holdfast/export.h"
 #include "holdfast/lease.h"
 #include "holdfast/options.h"
 #include "holdfast/result.h"
@@ -48,7 +49,7 @@ BootTime to_boot_time(const std::chrono::time_point<Clock, D>& moment) {
 inline BootTime to_boot_time(BootTime moment) { return moment; }
 }  // namespace internal
 
-class LockRequest {
+class HOLDFAST_API LockRequest {
  public:
   LockRequest(std::shared_ptr<internal::Locker> locker, Claim claim, LockOptions options);
 
@@ -77,8 +78,10 @@ class LockRequest {
   Result<Handle> acquire_detached(Wait wait);
 
  private:
-  friend class MultiLock;             // asks for several in one call
+  friend class MultiLock;  // asks for several in one call
+  friend class RecursiveMutex;
   internal::Locker& checked() const;  // LockError (closed) if it was moved from
+  bool forked() const;                // true in a forked child
   Async<Result<Lease>> begin(Wait wait);
 
   std::shared_ptr<internal::Locker> locker_;

@@ -9,11 +9,12 @@
 #include <stop_token>
 #include <vector>
 
+#include "holdfast/export.h"
 #include "holdfast/lock_request.h"
 
 namespace holdfast {
 
-class [[nodiscard]] MultiLease {
+class [[nodiscard]] HOLDFAST_API MultiLease {
  public:
   MultiLease() = default;
   // REQUIRES: leases of one client.
@@ -42,7 +43,7 @@ class [[nodiscard]] MultiLease {
   std::shared_ptr<AnyLost> any_lost_;
 };
 
-class MultiLock {
+class HOLDFAST_API MultiLock {
  public:
   // REQUIRES: requests of one client, sorted by name, no name twice (Client::multi_lock sees to it);
   // LockError (invalid_argument) otherwise.

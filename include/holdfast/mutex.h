@@ -12,6 +12,7 @@
 #include <memory>
 #include <stop_token>
 
+#include "holdfast/export.h"
 #include "holdfast/lock_request.h"
 
 namespace holdfast {
@@ -22,7 +23,7 @@ namespace internal {
 class ThreadLeases;
 }  // namespace internal
 
-class Mutex : public LockRequest {
+class HOLDFAST_API Mutex : public LockRequest {
  public:
   explicit Mutex(LockRequest request);
   ~Mutex();

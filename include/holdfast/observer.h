@@ -4,10 +4,11 @@
 #pragma once
 
 #include "holdfast/engine.h"
+#include "holdfast/export.h"
 
 namespace holdfast {
 
-class Observer {
+class HOLDFAST_API Observer {
  public:
   virtual ~Observer() = default;
 

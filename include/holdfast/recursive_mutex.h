@@ -11,11 +11,12 @@
 #include <stop_token>
 #include <thread>
 
+#include "holdfast/export.h"
 #include "holdfast/lock_request.h"
 
 namespace holdfast {
 
-class RecursiveMutex {
+class HOLDFAST_API RecursiveMutex {
  public:
   explicit RecursiveMutex(LockRequest request);
   ~RecursiveMutex();

@@ -21,6 +21,7 @@
 #include <string>
 #include <string_view>
 
+#include "holdfast/export.h"
 #include "holdfast/ids.h"
 #include "holdfast/options.h"
 #include "holdfast/result.h"
@@ -40,7 +41,7 @@ namespace holdfast {
 //   misconfigured     data or mark is something else than a string, or no mark; nothing changed
 //   unknown           sent, not answered: it may have been done, or may be done yet, even after your
 //                     next call with the same token. A newer token shuts it out.
-class RedisFence {
+class HOLDFAST_API RedisFence {
  public:
   // The URLs of the Redis engine: one server, sentinels, a cluster, TLS, prefix=. Nothing is sent
   // yet.

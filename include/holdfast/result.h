@@ -18,6 +18,8 @@
 #include <utility>
 #include <variant>
 
+#include "holdfast/export.h"
+
 namespace holdfast {
 
 enum class Outcome { granted, busy, unknown, error };
@@ -39,7 +41,7 @@ enum class Code {
 };
 
 // "not_held" for Code::not_held, and so on: stable, for logs and JSON.
-const char* code_name(Code code);
+HOLDFAST_API const char* code_name(Code code);
 
 // Who is in the way.
 struct Busy {
@@ -51,7 +53,7 @@ struct Busy {
   std::optional<std::chrono::nanoseconds> expires_in;
 };
 
-class Failure {
+class HOLDFAST_API Failure {
  public:
   Failure(Code code, std::string message) : code_(code), message_(std::move(message)) {}
   static Failure busy(Busy who);
@@ -73,7 +75,7 @@ class Failure {
 };
 
 // Thrown by the calls that have no Result to return: constructors, lock(), value().
-class LockError : public std::runtime_error {
+class HOLDFAST_API LockError : public std::runtime_error {
  public:
   explicit LockError(Failure failure)
       : std::runtime_error(failure.message()), failure_(std::move(failure)) {}

@@ -16,17 +16,14 @@
 #include <optional>
 #include <stop_token>
 
+#include "holdfast/export.h"
 #include "holdfast/task.h"
 #include "holdfast/time.h"
-
-namespace asio {
-class io_context;
-}
 
 namespace holdfast {
 
 // Something to run inside the loop. Intrusive: queueing it allocates nothing and cannot fail.
-class Runnable {
+class HOLDFAST_API Runnable {
  public:
   Runnable() = default;
   Runnable(const Runnable&) = delete;
@@ -45,7 +42,7 @@ class Runnable {
 };
 
 // Something to run inside the loop at a moment. Intrusive, like Runnable.
-class Timer {
+class HOLDFAST_API Timer {
  public:
   Timer() = default;
   Timer(const Timer&) = delete;
@@ -66,7 +63,7 @@ class Timer {
   std::size_t index_ = kIdle;
 };
 
-class Runtime {
+class HOLDFAST_API Runtime {
  public:
   virtual ~Runtime() = default;
 
@@ -92,9 +89,6 @@ class Runtime {
   // The same for news that cannot wait for other callbacks, which may block: a lost lock.
   virtual void call_user_soon(std::function<void()> callback) { call_user(std::move(callback)); }
 
-  // The event loop for sockets and other descriptors; null where there are none (simulation).
-  virtual asio::io_context* io() { return nullptr; }
-
   // A number in [0, 1).
   double uniform() { return static_cast<double>(random() >> 11) * 0x1.0p-53; }
   // `span` changed by up to +-`fraction` of itself, so that many clients do not act in step.
@@ -105,7 +99,7 @@ enum class Woken { signalled, timed_out, cancelled };
 
 // A thing to wait for. Stays set until reset(). Inside the loop only, except that the stop_token
 // of a waiter may be triggered from any thread.
-class Event {
+class HOLDFAST_API Event {
  public:
   explicit Event(Runtime& runtime) : runtime_(runtime) {}
   Event(const Event&) = delete;
@@ -125,7 +119,7 @@ class Event {
   bool set_ = false;
 };
 
-class Event::Awaiter final : private Runnable, private Timer {
+class HOLDFAST_API Event::Awaiter final : private Runnable, private Timer {
  public:
   Awaiter(Event& event, Deadline deadline, std::stop_token stop)
       : event_(event), deadline_(deadline), stop_(std::move(stop)) {}
@@ -170,11 +164,11 @@ class Event::Awaiter final : private Runnable, private Timer {
 };
 
 // Waits until `moment` or until `stop`.
-Task<Woken> sleep_until(Runtime& runtime, BootTime moment, std::stop_token stop = {});
+HOLDFAST_API Task<Woken> sleep_until(Runtime& runtime, BootTime moment, std::stop_token stop = {});
 
 // Background tasks with an owner. spawn() runs the task to its first wait at once. Destroying the
 // group destroys what is still suspended in it.
-class TaskGroup {
+class HOLDFAST_API TaskGroup {
  public:
   explicit TaskGroup(Runtime& runtime);
   ~TaskGroup();

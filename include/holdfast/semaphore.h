@@ -3,11 +3,12 @@
 // Thread safety: all of it.
 #pragma once
 
+#include "holdfast/export.h"
 #include "holdfast/lock_request.h"
 
 namespace holdfast {
 
-class Semaphore : public LockRequest {
+class HOLDFAST_API Semaphore : public LockRequest {
  public:
   Semaphore(LockRequest request, std::uint32_t permits)
       : LockRequest(std::move(request)), permits_(permits) {}

@@ -8,12 +8,13 @@
 #include <memory>
 #include <stop_token>
 
+#include "holdfast/export.h"
 #include "holdfast/lock_request.h"
 #include "holdfast/mutex.h"
 
 namespace holdfast {
 
-class SharedMutex : public Mutex {  // the exclusive side
+class HOLDFAST_API SharedMutex : public Mutex {  // the exclusive side
  public:
   SharedMutex(LockRequest exclusive, LockRequest shared);
 

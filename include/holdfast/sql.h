@@ -17,6 +17,7 @@
 #include <string_view>
 #include <vector>
 
+#include "holdfast/export.h"
 #include "holdfast/ids.h"
 
 namespace holdfast::sql {
@@ -27,15 +28,15 @@ enum class Dialect { mysql, postgres };
 // holder to holder. A transaction that is rolled back gives its token back: use it for what the
 // transaction commits, and for nothing else. `prefix` is that of the URL of those who use leases.
 // On MySQL lock_wait_timeout limits the wait (error 1205), on PostgreSQL lock_timeout (55P03).
-std::vector<std::string> lock_in_transaction(Dialect dialect, const Name& name,
-                                             std::string_view prefix = {});
+HOLDFAST_API std::vector<std::string> lock_in_transaction(Dialect dialect, const Name& name,
+                                                          std::string_view prefix = {});
 
 // The last statement returns one cell: 1 if the token is the newest that was seen at `resource`,
 // 0 if somebody newer has been there: then roll back. The mark stays locked until your transaction
 // ends, so that nobody comes in between.
-std::vector<std::string> admit(Dialect dialect, const Name& resource, Token token);
+HOLDFAST_API std::vector<std::string> admit(Dialect dialect, const Name& resource, Token token);
 
 // What makes the tables that these need.
-std::vector<std::string> tables(Dialect dialect);
+HOLDFAST_API std::vector<std::string> tables(Dialect dialect);
 
 }  // namespace holdfast::sql

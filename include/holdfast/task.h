@@ -18,6 +18,8 @@
 #include <optional>
 #include <utility>
 
+#include "holdfast/export.h"
+
 namespace holdfast {
 
 template <class T = void>
@@ -27,8 +29,8 @@ namespace internal {
 
 // Memory for coroutine frames. An acquire and its release need some thirty of them, of the same few
 // sizes each time: each thread keeps a few of those that it freed last.
-void* allocate_frame(std::size_t size);
-void free_frame(void* frame, std::size_t size) noexcept;
+HOLDFAST_API void* allocate_frame(std::size_t size);
+HOLDFAST_API void free_frame(void* frame, std::size_t size) noexcept;
 
 class PromiseBase {
  public:

@@ -6,12 +6,14 @@
 #include <chrono>
 #include <optional>
 
+#include "holdfast/export.h"
+
 namespace holdfast {
 
 using Duration = std::chrono::nanoseconds;
 
 // A standard Clock over CLOCK_BOOTTIME.
-struct BootClock {
+struct HOLDFAST_API BootClock {
   using duration = Duration;
   using rep = duration::rep;
   using period = duration::period;

@@ -23,6 +23,7 @@
 #include <string_view>
 #include <vector>
 
+#include "holdfast/export.h"
 #include "holdfast/options.h"
 #include "holdfast/result.h"
 #include "holdfast/time.h"
@@ -46,7 +47,7 @@ struct RetryOptions {
 // Thread safety: all of it. It does not survive fork().
 //
 // Every call ends within ClientOptions::request_timeout (update: each of its attempts).
-class Versioned {
+class HOLDFAST_API Versioned {
  public:
   using Value = std::optional<std::string>;  // nothing: NULL. Numbers in decimal.
 

@@ -1,5 +1,7 @@
 #include "base/callback_thread.h"
 
+#include <system_error>
+
 #include "base/thread.h"
 
 namespace holdfast::internal {
@@ -12,14 +14,31 @@ CallbackThread::~CallbackThread() {
     state_->stopping = true;
   }
   state_->wake.notify_one();
-  if (thread_.joinable()) thread_.join();
+  if (thread_.joinable()) {
+    thread_.join();
+  } else {
+    run(state_);
+  }
 }
 
-void CallbackThread::call(std::function<void()> callback) {
-  const std::lock_guard lock(state_->mutex);
-  state_->queue.push_back(std::move(callback));
-  if (!thread_.joinable()) thread_ = start_thread([state = state_] { run(state); });
+bool CallbackThread::call(std::function<void()> callback) {
+  {
+    const std::lock_guard lock(state_->mutex);
+    state_->queue.push_back(std::move(callback));
+  }
   state_->wake.notify_one();
+  return start();
+}
+
+bool CallbackThread::start() {
+  const std::lock_guard lock(state_->mutex);
+  if (thread_.joinable() || state_->queue.empty()) return true;
+  try {
+    thread_ = start_thread([state = state_] { run(state); });
+  } catch (const std::system_error&) {
+    return false;
+  }
+  return true;
 }
 
 bool CallbackThread::on_this_thread() const {

@@ -14,10 +14,13 @@ namespace holdfast::internal {
 class CallbackThread {
  public:
   CallbackThread();
-  // Runs what is queued, then ends the thread.
+  // Runs what is queued, on the calling thread if there is no other, then ends the thread.
   ~CallbackThread();
 
-  void call(std::function<void()> callback);
+  // False if no thread can be started for it: then it stays queued until start() is true.
+  bool call(std::function<void()> callback);
+  // Starts the thread if something is queued and there is none. False if that fails.
+  bool start();
   bool on_this_thread() const;
 
  private:

@@ -6,36 +6,37 @@
 
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <string>
 
 namespace holdfast::internal {
 
-std::int64_t start_time_of(std::int64_t pid) {
-  const std::string path = "/proc/" + std::to_string(pid) + "/stat";
+std::string read_proc(const std::string& path) {
   const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) return 0;
+  if (descriptor < 0) return {};
   char text[1024];
-  const ssize_t size = read(descriptor, text, sizeof text - 1);
+  const ssize_t size = read(descriptor, text, sizeof text);
   close(descriptor);
-  if (size <= 0) return 0;
-  text[size] = '\0';
+  return size > 0 ? std::string(text, static_cast<std::size_t>(size)) : std::string();
+}
+
+std::int64_t start_time_of(std::int64_t pid) {
+  const std::string text = read_proc("/proc/" + std::to_string(pid) + "/stat");
   // The second field is the program's name in parentheses and may contain anything; the fields
   // after the last parenthesis are numbers, the start time is the 22nd.
-  const char* place = std::strrchr(text, ')');
+  const char* place = std::strrchr(text.c_str(), ')');
   for (int field = 2; place && field < 22; ++field) place = std::strchr(place + 1, ' ');
   return place ? std::strtoll(place + 1, nullptr, 10) : 0;
 }
 
 bool boot_clock_is_shifted() {
-  std::ifstream file("/proc/self/timens_offsets");
-  std::string clock;
-  long long seconds = 0;
-  long long nanoseconds = 0;
-  while (file >> clock >> seconds >> nanoseconds) {
-    if (clock == "boottime") return seconds != 0 || nanoseconds != 0;
-  }
-  return false;
+  // "boottime SECONDS NANOSECONDS", a line among others.
+  const std::string text = read_proc("/proc/self/timens_offsets");
+  const std::size_t line = text.find("boottime");
+  if (line == std::string::npos) return false;
+  char* end = nullptr;
+  const long long seconds = std::strtoll(text.c_str() + line + std::strlen("boottime"), &end, 10);
+  const long long nanoseconds = std::strtoll(end, nullptr, 10);
+  return seconds != 0 || nanoseconds != 0;
 }
 
 ProcessIdentity this_process() {

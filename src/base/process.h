@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 namespace holdfast::internal {
 
@@ -10,6 +11,10 @@ struct ProcessIdentity {
   std::int64_t started = 0;    // in clock ticks since boot; tells a reused pid; 0: no such process
   std::int64_t pid_space = 0;  // the inode of the pid namespace
 };
+
+// The first kilobyte of a file in /proc; empty if there is no such file. Closed on exec, unlike a
+// std::ifstream.
+std::string read_proc(const std::string& path);
 
 ProcessIdentity this_process();
 // Start time of a process in our own pid namespace; 0 if there is none.

@@ -4,9 +4,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <asio/post.hpp>
+#include <cerrno>
 #include <system_error>
 
+#include "base/exhausted.h"
 #include "base/thread.h"
 #include "holdfast/result.h"
 
@@ -17,10 +18,10 @@ namespace {
 // The runtime whose monitor this thread holds, if any.
 thread_local RealRuntime* inside_of = nullptr;
 
-int open_timerfd(int flags) {
-  const int descriptor = timerfd_create(CLOCK_BOOTTIME, flags | TFD_CLOEXEC);
-  if (descriptor < 0) throw std::system_error(errno, std::generic_category(), "timerfd_create");
-  return descriptor;
+Descriptor open_alarm() {
+  const int descriptor = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC);
+  if (descriptor < 0) throw LockError(exhausted("an event loop cannot be made", errno));
+  return Descriptor(descriptor);
 }
 
 }  // namespace
@@ -32,7 +33,11 @@ RealRuntime::Inside::Inside(RealRuntime& runtime)
 
 RealRuntime::Inside::~Inside() {
   if (!lock_.owns_lock()) return;
-  runtime_.run_ready();
+  try {
+    runtime_.run_ready();
+  } catch (...) {
+    // The rest stays queued for whoever enters or drives next.
+  }
   // Last of all: what ran just now may have ended the call of one to whom the role was offered.
   if (!runtime_.driven_ && !runtime_.stopping_) runtime_.pass_role_on();
   release();
@@ -41,9 +46,14 @@ RealRuntime::Inside::~Inside() {
 void RealRuntime::Inside::release() {
   inside_of = outer_;
   // Not before the monitor is free: whoever is woken may run at once, and want to enter again.
-  const std::vector<Blocked*> finished = std::exchange(runtime_.finished_, {});
+  Blocked* finished = std::exchange(runtime_.finished_, {}).first;
   lock_.unlock();
-  for (Blocked* blocked : finished) blocked->gate.open(Blocked::kDone);
+  while (finished) {
+    // It is gone once its gate is open.
+    Blocked* const next = finished->next;
+    finished->gate.open(Blocked::kDone);
+    finished = next;
+  }
 }
 
 void RealRuntime::Inside::retake() {
@@ -60,18 +70,16 @@ bool RealRuntime::on_own_thread() const {
          urgent_callbacks_.on_this_thread();
 }
 
-void RealRuntime::run_elsewhere(std::function<void()> work) {
-  start_thread(std::move(work)).detach();
+void RealRuntime::run_elsewhere(std::function<void()> work) noexcept {
+  try {
+    start_thread(std::move(work)).detach();
+  } catch (...) {
+    // A leak, which is better than a client that is destroyed under the thread that runs in it.
+  }
 }
 
 RealRuntime::RealRuntime()
-    : io_(1),
-      work_(io_.get_executor()),
-      timerfd_(io_, open_timerfd(TFD_NONBLOCK)),
-      random_(Random::from_kernel()),
-      alarm_(open_timerfd(0)) {
-  watch_timerfd();
-}
+    : random_(Random::from_kernel()), alarm_(open_alarm()), callback_retry_(*this) {}
 
 RealRuntime::~RealRuntime() {
   {
@@ -83,7 +91,6 @@ RealRuntime::~RealRuntime() {
     wake_background();
     background_thread_.join();
   }
-  close(alarm_);
 }
 
 WallTime RealRuntime::wall() const {
@@ -91,11 +98,25 @@ WallTime RealRuntime::wall() const {
 }
 
 void RealRuntime::call_user(std::function<void()> callback) {
-  callbacks_.call(std::move(callback));
+  call_on(callbacks_, std::move(callback));
 }
 
 void RealRuntime::call_user_soon(std::function<void()> callback) {
-  urgent_callbacks_.call(std::move(callback));
+  call_on(urgent_callbacks_, std::move(callback));
+}
+
+void RealRuntime::call_on(CallbackThread& thread, std::function<void()> callback) {
+  if (!thread.call(std::move(callback))) post(callback_retry_);
+}
+
+void RealRuntime::CallbackRetry::run() {
+  if (!armed()) runtime_.arm(*this, runtime_.now() + kRetry);
+}
+
+void RealRuntime::CallbackRetry::on_time() {
+  const bool urgent = runtime_.urgent_callbacks_.start();
+  const bool others = runtime_.callbacks_.start();
+  if (!urgent || !others) run();
 }
 
 Loop* RealRuntime::current_loop() { return inside_of; }
@@ -192,7 +213,7 @@ void RealRuntime::let_others_run(Inside& inside) {
 }
 
 bool RealRuntime::look_out(Inside& inside) {
-  if (!finished_.empty()) {
+  if (finished_.first) {
     // Those who have their results may well ask for more at once.
     let_others_run(inside);
     if (!ready_.empty()) return true;
@@ -213,21 +234,49 @@ bool RealRuntime::look_out(Inside& inside) {
 
 void RealRuntime::drive_once(Inside& inside) {
   if (look_out(inside)) return;
-  // Callers may have left us something while we looked, and nobody brings us back for it.
-  if (!ready_.empty() || has_posted_) return;
-  rearm_timerfd();
+  // Callers may have left us something while we looked, and nobody brings us back for it. What is
+  // posted from here on kicks us.
+  if (!reactor_.prepare()) return;
+  if (!ready_.empty() || has_posted_) {
+    reactor_.unprepare();
+    return;
+  }
+  if (!timers_.empty()) reactor_.wake_at(timers_.earliest());
   inside.release();
-  io_.run_one();
+  reactor_.wait();
   inside.retake();
+  reactor_.dispatch();
 }
 
-void RealRuntime::kick_driver() {
-  asio::post(io_, [] {});
+void RealRuntime::kick_driver() { reactor_.kick(); }
+
+RealRuntime::Role::Role(RealRuntime& runtime, Blocked* who) : runtime_(runtime) {
+  runtime.driven_ = true;
+  runtime.driver_ = who;
+  runtime.driver_thread_ = std::this_thread::get_id();
+}
+
+RealRuntime::Role::~Role() {
+  runtime_.driver_ = nullptr;
+  runtime_.driven_ = false;
+}
+
+void RealRuntime::Finished::push(Blocked& blocked) {
+  (last ? last->next : first) = &blocked;
+  last = &blocked;
+  ++count;
+}
+
+void RealRuntime::unlink(Blocked& blocked) {
+  if (blocked.place) blocked_.erase(*blocked.place);
+  blocked.place.reset();
 }
 
 struct RealRuntime::Root {
+  std::coroutine_handle<> handle;
+
   struct promise_type {
-    Root get_return_object() { return {}; }
+    Root get_return_object() { return {std::coroutine_handle<promise_type>::from_promise(*this)}; }
     std::suspend_never initial_suspend() noexcept { return {}; }
     std::suspend_never final_suspend() noexcept { return {}; }
     void return_void() {}
@@ -244,9 +293,9 @@ RealRuntime::Root RealRuntime::run_blocked(Task<void> task, Blocked& blocked) {
   blocked.done = true;
   if (driver_ != &blocked) {
     if (!blocked.place) co_return;  // It has not begun to wait.
-    blocked_.erase(*blocked.place);
+    unlink(blocked);
     last_call_ = now();
-    finished_.push_back(&blocked);
+    finished_.push(blocked);
   } else if (driver_thread_ != std::this_thread::get_id()) {
     kick_driver();  // Another thread has finished the driver's call while it waits in epoll.
   }
@@ -267,6 +316,7 @@ void RealRuntime::refuse_after_fork() const {
 
 void RealRuntime::start(Task<void> task) {
   refuse_after_fork();
+  require_background();
   if (inside()) {
     run_detached(std::move(task));
     return;
@@ -282,33 +332,58 @@ void RealRuntime::start(Task<void> task) {
 
 void RealRuntime::block_on(Task<void> task) {
   refuse_after_fork();
-  if (this->inside()) {
+  if (inside()) {
     throw LockError(Failure(Code::would_deadlock,
                             "a blocking call inside the client's own loop would wait for itself; "
                             "co_await the async_ form"));
   }
+  require_background();
+  block(std::move(task));
+}
+
+void RealRuntime::finish_with(Task<void> task) noexcept {
+  try {
+    block(std::move(task));
+  } catch (...) {
+    // Nobody is left to hear of it. Locks that were not given back end by their ttl.
+  }
+}
+
+void RealRuntime::block(Task<void> task) {
   Blocked me;
   {
     Inside inside(*this);
-    run_blocked(std::move(task), me);
-    // Timers too: calls that never wait must not starve the one who drives. A driver who is awake
-    // does it himself, with what others send meanwhile.
-    if (!looking_) run_pending();
-    if (!me.done) {
-      me.place = blocked_.insert(blocked_.end(), &me);
-      // The background thread should not carry our result to us: we can fetch it ourselves.
-      if (driven_ && driver_ == nullptr && !crowded_) kick_driver();
-      wait_for_result(me, inside);
+    try {
+      me.root = run_blocked(std::move(task), me).handle;
+      // Timers too: calls that never wait must not starve the one who drives. A driver who is awake
+      // does it himself, with what others send meanwhile.
+      if (!looking_) run_pending();
+      if (!me.done) {
+        me.place = blocked_.insert(blocked_.end(), &me);
+        // The background thread should not carry our result to us: we can fetch it ourselves.
+        if (driven_ && driver_ == nullptr && !crowded_) kick_driver();
+        wait_for_result(me, inside);
+      }
+    } catch (...) {
+      // From a handler or a timer, ours or another's. If our call is done all the same, its result
+      // counts.
+      if (!me.done) me.error = std::current_exception();
+      abandon(me);
     }
   }
   if (me.error) std::rethrow_exception(me.error);
+}
+
+void RealRuntime::abandon(Blocked& blocked) {
+  unlink(blocked);
+  if (!blocked.done && blocked.root) blocked.root.destroy();
 }
 
 void RealRuntime::wait_for_result(Blocked& me, Inside& inside) {
   for (;;) {
     if (!driven_) {
       drive_until_done(me, inside);
-      blocked_.erase(*me.place);
+      unlink(me);
       last_call_ = now();
       return;
     }
@@ -326,28 +401,13 @@ void RealRuntime::wait_for_result(Blocked& me, Inside& inside) {
 }
 
 void RealRuntime::drive_until_done(Blocked& me, Inside& inside) {
-  driven_ = true;
-  driver_ = &me;
-  driver_thread_ = std::this_thread::get_id();
+  const Role role(*this, &me);
   while (!me.done) {
     if (!run_pending()) drive_once(inside);
   }
-  driver_ = nullptr;
-  driven_ = false;
 }
 
 void RealRuntime::pass_role_on() {
-  try {
-    offer_role();
-  } catch (const std::system_error&) {
-    // The background thread could not be started: those who wait must do without it.
-    crowded_ = false;
-    background_resting_ = true;
-    if (!blocked_.empty()) blocked_.back()->gate.open(Blocked::kDrive);
-  }
-}
-
-void RealRuntime::offer_role() {
   if (blocked_.size() >= kCrowd) {
     crowd_seen_ = now();
     crowded_ = true;
@@ -364,7 +424,7 @@ void RealRuntime::offer_role() {
 // ---- The background thread ---------------------------------------------------------------------
 
 bool RealRuntime::background_needed() const {
-  return !timers_.empty() || watches_ > 0 || detached_ > 0 || has_posted_;
+  return !timers_.empty() || reactor_.size() > 0 || detached_ > 0 || has_posted_;
 }
 
 RealRuntime::Duty RealRuntime::duty() const {
@@ -380,36 +440,63 @@ RealRuntime::Duty RealRuntime::duty() const {
 
 void RealRuntime::look_for_crowd() {
   const BootTime moment = now();
-  if (blocked_.size() + finished_.size() >= kCrowd) crowd_seen_ = moment;
+  if (blocked_.size() + finished_.count >= kCrowd) crowd_seen_ = moment;
   crowded_ = moment - crowd_seen_ < kLinger;
 }
 
 void RealRuntime::set_alarm(Duration after) {
   itimerspec when{};
   when.it_value.tv_nsec = after.count();
-  timerfd_settime(alarm_, 0, &when, nullptr);
+  timerfd_settime(alarm_.number(), 0, &when, nullptr);
+  if (background_runs_.load(std::memory_order_acquire)) return;
+  try {
+    start_background();
+  } catch (const std::system_error&) {
+    // The next call says so, and fails.
+  }
+}
+
+void RealRuntime::start_background() {
   const std::lock_guard lock(background_mutex_);
-  if (!background_thread_.joinable()) {
-    background_thread_ = start_thread([this] { background(); });
+  if (background_thread_.joinable()) return;
+  background_thread_ = start_thread([this] { background(); });
+  background_runs_.store(true, std::memory_order_release);
+}
+
+void RealRuntime::require_background() {
+  if (background_runs_.load(std::memory_order_acquire)) return;
+  try {
+    start_background();
+  } catch (const std::system_error& problem) {
+    throw LockError(no_thread(problem.code().value()));
   }
 }
 
 void RealRuntime::background() {
   for (;;) {
     std::uint64_t expirations = 0;
-    if (read(alarm_, &expirations, sizeof expirations) < 0 && errno != EINTR) return;
+    if (read(alarm_.number(), &expirations, sizeof expirations) < 0 && errno != EINTR) return;
     Inside inside(*this);
     background_resting_ = false;
     Duty now_due = Duty::rest;
-    while (!stopping_ && (now_due = duty()) == Duty::drive) {
-      driven_ = true;
-      if (!run_pending()) drive_once(inside);
-      driven_ = false;
+    bool failed = false;
+    while (!stopping_ && !failed && (now_due = duty()) == Duty::drive) {
+      try {
+        const Role role(*this, nullptr);
+        if (!run_pending()) drive_once(inside);
+      } catch (...) {
+        // The event that was not handled is reported again. Not at once, lest it be for ever.
+        failed = true;
+      }
       if (crowded_) look_for_crowd();
     }
     if (stopping_) return;
-    background_resting_ = now_due == Duty::rest;
-    if (now_due == Duty::linger) set_alarm(kLinger);
+    background_resting_ = !failed && now_due == Duty::rest;
+    if (failed) {
+      set_alarm(kRetry);
+    } else if (now_due == Duty::linger) {
+      set_alarm(kLinger);
+    }
   }
 }
 
@@ -417,32 +504,8 @@ void RealRuntime::background() {
 
 void RealRuntime::arm(Timer& timer, BootTime at) {
   timers_.arm(timer, at);
-  // Whoever drives now sleeps until the timerfd's moment; bring it forward if that is too late.
-  if (driven_ && at < timerfd_at_) rearm_timerfd();
-}
-
-void RealRuntime::rearm_timerfd() {
-  // Only forward: a timerfd that fires too early costs one wake-up, disarming costs a system call
-  // for every short critical section.
-  if (timers_.empty() || timers_.earliest() >= timerfd_at_) return;
-  timerfd_at_ = timers_.earliest();
-  const auto nanoseconds = std::max<std::int64_t>(timerfd_at_.time_since_epoch().count(), 1);
-  itimerspec when{};
-  when.it_value.tv_sec = nanoseconds / 1'000'000'000;
-  when.it_value.tv_nsec = nanoseconds % 1'000'000'000;
-  timerfd_settime(timerfd_.native_handle(), TFD_TIMER_ABSTIME, &when, nullptr);
-}
-
-void RealRuntime::watch_timerfd() {
-  timerfd_.async_wait(asio::posix::stream_descriptor::wait_read, [this](std::error_code error) {
-    if (error) return;
-    const Inside inside(*this);
-    std::uint64_t expirations = 0;
-    if (read(timerfd_.native_handle(), &expirations, sizeof expirations) > 0) {
-      timerfd_at_ = BootTime::max();
-    }
-    watch_timerfd();
-  });
+  // The driver sleeps until the alarm; bring it forward if that is too late.
+  if (driven_) reactor_.wake_at(at);
 }
 
 Loop* Loop::current() { return RealRuntime::current_loop(); }

@@ -21,13 +21,17 @@
 // (Lookout): a server close by answers faster than a thread is woken.
 //
 // Timers are on CLOCK_BOOTTIME (a timerfd): they are due when a suspended machine wakes up.
+//
+// When resources run out: the background thread is started before the first call begins, and if it
+// cannot be, that call fails and nothing is held. An exception that handlers or timers throw ends
+// the call of the caller who drives, and comes out of it; the role goes to somebody else. A
+// callback of the user waits until a thread can be had for it.
 #pragma once
 
-#include <asio/executor_work_guard.hpp>
-#include <asio/io_context.hpp>
-#include <asio/posix/stream_descriptor.hpp>
 #include <atomic>
+#include <coroutine>
 #include <cstdint>
+#include <exception>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -40,6 +44,8 @@
 #include "base/fork_watch.h"
 #include "base/gate.h"
 #include "base/random.h"
+#include "base/reactor.h"
+#include "base/resolver.h"
 #include "base/run_queue.h"
 #include "base/timer_heap.h"
 #include "holdfast/async.h"
@@ -61,6 +67,7 @@ class Lookout {
 
 class RealRuntime final : public Runtime, public Loop {
  public:
+  // Throws LockError (unreachable), naming the limit, if there is no descriptor left.
   RealRuntime();
   // REQUIRES: not inside the loop, not on a thread of ours, not in a forked child.
   ~RealRuntime() override;
@@ -77,7 +84,8 @@ class RealRuntime final : public Runtime, public Loop {
   void disarm(Timer& timer) override { timers_.disarm(timer); }
   void call_user(std::function<void()> callback) override;
   void call_user_soon(std::function<void()> callback) override;
-  asio::io_context* io() override { return &io_; }
+  Reactor& reactor() { return reactor_; }
+  Resolver& resolver() { return resolver_; }
 
   // Loop
   bool inside() const override;
@@ -85,15 +93,18 @@ class RealRuntime final : public Runtime, public Loop {
   void block_on(Task<void> task) override;
   void resume_inside(std::coroutine_handle<> awaiter) override;
   static Loop* current_loop();
+  // As block_on(), for the last call of all: works where no thread can be had, and ignores failures.
+  void finish_with(Task<void> task) noexcept;
 
   bool forked() const { return fork_watch_.forked(); }
   // True on the background and callback threads, which cannot destroy the runtime.
   bool on_own_thread() const;
-  // Runs `work` on a thread of its own, for what none of our threads may do.
-  static void run_elsewhere(std::function<void()> work);
+  // Runs `work` on a thread of its own, for what none of our threads may do. If no thread can be
+  // had, it never runs.
+  static void run_elsewhere(std::function<void()> work) noexcept;
 
-  // Takes the monitor for the life of the object; for completion handlers of io(). Who leaves it
-  // passes the driver's role on if nobody has it.
+  // Takes the monitor for the life of the object. Leaving it passes the driver's role on if nobody
+  // has it.
   class Inside {
    public:
     explicit Inside(RealRuntime& runtime);
@@ -111,10 +122,6 @@ class RealRuntime final : public Runtime, public Loop {
     RealRuntime* outer_;
   };
 
-  // Descriptors that are being watched: while there are any, somebody must drive.
-  void add_watch() { ++watches_; }
-  void remove_watch() { --watches_; }
-
   void add_lookout(Lookout& lookout) { lookouts_.push_back(&lookout); }
   void remove_lookout(Lookout& lookout) { std::erase(lookouts_, &lookout); }
 
@@ -124,9 +131,40 @@ class RealRuntime final : public Runtime, public Loop {
     static constexpr std::uint32_t kDrive = 1;  // the gate was opened to pass the driver's role
     static constexpr std::uint32_t kDone = 2;   // all is done: leave, and touch nothing
     Gate gate;
+    std::coroutine_handle<> root;  // its call, until that is done
     std::exception_ptr error;
     bool done = false;
     std::optional<std::list<Blocked*>::iterator> place;  // in blocked_
+    Blocked* next = nullptr;                             // in finished_
+  };
+  // Callers whose gates are opened when the monitor is left. A list of its own: to have a result
+  // must not fail for want of memory.
+  struct Finished {
+    Blocked* first = nullptr;
+    Blocked* last = nullptr;
+    std::size_t count = 0;
+    void push(Blocked& blocked);
+  };
+  // The driver's role, taken and given back, also by an exception.
+  class Role {
+   public:
+    Role(RealRuntime& runtime, Blocked* who);
+    ~Role();
+    Role(const Role&) = delete;
+    Role& operator=(const Role&) = delete;
+
+   private:
+    RealRuntime& runtime_;
+  };
+  // Tries again to start a thread for the user's callbacks.
+  class CallbackRetry final : public Runnable, public Timer {
+   public:
+    explicit CallbackRetry(RealRuntime& runtime) : runtime_(runtime) {}
+    void run() override;
+    void on_time() override;
+
+   private:
+    RealRuntime& runtime_;
   };
   struct Root;
   Root run_blocked(Task<void> task, Blocked& blocked);
@@ -137,6 +175,11 @@ class RealRuntime final : public Runtime, public Loop {
   void run_ready();
   bool run_posted();
   void refuse_after_fork() const;
+  void block(Task<void> task);
+  // Forgets a call that will not be done.
+  void abandon(Blocked& blocked);
+  void unlink(Blocked& blocked);
+  void call_on(CallbackThread& thread, std::function<void()> callback);
   // Waits for the next event outside the monitor. REQUIRES: we are the driver.
   void drive_once(Inside& inside);
   // False if it was not worth it, or nothing came in kLook.
@@ -153,8 +196,9 @@ class RealRuntime final : public Runtime, public Loop {
   void kick_driver();
   // The role is free: gives it to a blocked caller, or lets the background thread know.
   void pass_role_on();
-  // The same; throws if the background thread would have to be started, and cannot be.
-  void offer_role();
+  // Throws LockError (unreachable) if it cannot be started.
+  void require_background();
+  void start_background();
   bool background_needed() const;
   // At once, or when kLinger has passed: to wake it after each call would cost more than the call.
   void wake_background() { set_alarm(Duration(1)); }
@@ -163,27 +207,23 @@ class RealRuntime final : public Runtime, public Loop {
   enum class Duty { drive, linger, rest };
   Duty duty() const;
   void look_for_crowd();
-  void rearm_timerfd();
-  void watch_timerfd();
 
   static constexpr Duration kLinger = std::chrono::milliseconds(1);
   static constexpr std::size_t kCrowd = 2;  // callers
   static constexpr Duration kLook = std::chrono::microseconds(60);
+  // Before the background thread goes on after an exception, or a thread is tried again.
+  static constexpr Duration kRetry = std::chrono::milliseconds(50);
 
   ForkWatch fork_watch_;
   mutable std::mutex monitor_;
   // All below is guarded by monitor_ unless noted.
-  asio::io_context io_;
-  asio::executor_work_guard<asio::io_context::executor_type> work_;
-  asio::posix::stream_descriptor timerfd_;
-  BootTime timerfd_at_ = BootTime::max();
+  Reactor reactor_;
   TimerHeap timers_;
   RunQueue ready_;
   Random random_;
   std::list<Blocked*> blocked_;
-  std::vector<Blocked*> finished_;  // their gates are opened when the monitor is left
+  Finished finished_;
   std::size_t detached_ = 0;
-  std::size_t watches_ = 0;
   std::vector<Lookout*> lookouts_;
   Eagerness eagerness_;
   bool looking_ = false;       // the driver is awake, and runs what is ready
@@ -199,11 +239,14 @@ class RealRuntime final : public Runtime, public Loop {
   RunQueue posted_;
   std::atomic<bool> has_posted_ = false;
 
-  int alarm_;                            // a timerfd: what the background thread waits for
+  Descriptor alarm_;                     // a timerfd: what the background thread waits for
   bool background_resting_ = true;       // guarded by monitor_: it looks at nothing unless woken
   mutable std::mutex background_mutex_;  // guards background_thread_
   std::thread background_thread_;
+  std::atomic<bool> background_runs_ = false;
 
+  Resolver resolver_;
+  CallbackRetry callback_retry_;
   CallbackThread callbacks_;
   CallbackThread urgent_callbacks_;
 };

@@ -372,5 +372,72 @@ TEST(RealRuntimeTest, ARoleThatNobodyTakesIsNotLost) {
   }
 }
 
+// ---- When things go wrong ----------------------------------------------------------------------
+
+// Rings once, and throws.
+class ThrowingTimer final : public Timer {
+ public:
+  void on_time() override { throw std::bad_alloc(); }
+};
+
+Task<void> arm(RealRuntime& runtime, Timer& timer, Duration after) {
+  runtime.arm(timer, runtime.now() + after);
+  co_return;
+}
+
+TEST(RealRuntimeTest, AnExceptionWhileDrivingReachesTheCallerAndLeavesTheRoleFree) {
+  RealRuntime runtime;
+  ThrowingTimer timer;
+  bool unwound = false;
+  const auto body = [&]() -> Task<void> {
+    struct Unwinding {
+      bool& done;
+      ~Unwinding() { done = true; }
+    } unwinding{unwound};
+    runtime.arm(timer, runtime.now() + 1ms);
+    co_await sleep_for(runtime, kPatience);
+  };
+  EXPECT_THROW(runtime.block_on(body()), std::bad_alloc);
+  EXPECT_TRUE(unwound) << "the call is forgotten, not left behind";
+  const BootTime begin = runtime.now();
+  runtime.block_on(sleep_for(runtime, 5ms));
+  EXPECT_LT(runtime.now() - begin, kPatience);
+}
+
+TEST(RealRuntimeTest, AnExceptionOnTheBackgroundThreadDoesNotEndIt) {
+  RealRuntime runtime;
+  ThrowingTimer timer;
+  std::promise<void> rang;
+  const auto ring = [&]() -> Task<void> {
+    co_await sleep_for(runtime, 20ms);
+    rang.set_value();
+  };
+  runtime.start(arm(runtime, timer, 2ms));
+  runtime.start(ring());
+  EXPECT_EQ(rang.get_future().wait_for(kPatience), std::future_status::ready);
+}
+
+TEST(RealRuntimeTest, AnExceptionWhileOneDrivesForOthersIsNotTheirEnd) {
+  RealRuntime runtime;
+  ThrowingTimer timer;
+  std::atomic<int> thrown = 0;
+  std::atomic<int> done = 0;
+  std::vector<std::thread> threads;
+  runtime.block_on(arm(runtime, timer, 5ms));
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      try {
+        runtime.block_on(sleep_for(runtime, 50ms));
+        ++done;
+      } catch (const std::bad_alloc&) {
+        ++thrown;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_LE(thrown, 1);
+  EXPECT_EQ(done + thrown, 4);
+}
+
 }  // namespace
 }  // namespace holdfast::internal

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <system_error>
 
+#include "base/exhausted.h"
 #include "base/thread.h"
 #include "base/timer_heap.h"
 
@@ -24,7 +25,7 @@ constexpr std::size_t kWorkersPerRound = 256;
 // Shared with the threads, which may outlive the watchdog.
 struct Watchdog::State : std::enable_shared_from_this<State> {
   State() : alarm(timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC)) {
-    if (alarm < 0) throw std::system_error(errno, std::generic_category(), "timerfd_create");
+    if (alarm < 0) throw LockError(exhausted("a watchdog cannot be made", errno));
   }
   ~State() { close(alarm); }
   State(const State&) = delete;
@@ -76,9 +77,7 @@ Result<void> Watchdog::start() {
   try {
     thread_ = start_thread([state = state_] { state->run(); });
   } catch (const std::system_error& error) {
-    return Failure(Code::exhausted,
-                   "no lock can be watched over: this process cannot start a thread (" +
-                       error.code().message() + "); raise its limit (ulimit -u, pids.max)");
+    return no_thread(error.code().value());
   }
   started_.store(true, std::memory_order_release);
   return {};

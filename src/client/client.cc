@@ -34,7 +34,7 @@ void destroy(Core* core) {
   // In a forked child none of our threads exists and every mutex may be locked: leave it all.
   if (core->runtime.forked()) return;
   const auto end = [core] {
-    core->runtime.block_on(core->locker->close());
+    core->runtime.finish_with(core->locker->close());
     {
       const RealRuntime::Inside inside(core->runtime);
       core->locker.reset();
@@ -74,10 +74,17 @@ Task<Result<void>> evict(Locker& locker, Name name, Token token) {
 
 Result<Client> Client::over(const EngineFactory& factory, ClientOptions options) {
   if (options.label.empty()) options.label = default_label();
-  auto core = std::make_unique<Core>();
-  Result<std::unique_ptr<Engine>> engine = [&] {
-    const RealRuntime::Inside inside(core->runtime);
-    return factory(core->runtime);
+  std::unique_ptr<Core> core;
+  Result<std::unique_ptr<Engine>> engine = [&]() -> Result<std::unique_ptr<Engine>> {
+    try {
+      core = std::make_unique<Core>();
+      const RealRuntime::Inside inside(core->runtime);
+      return factory(core->runtime);
+    } catch (const LockError&) {
+      return internal::current_failure();
+    } catch (const std::system_error&) {  // No descriptor left.
+      return internal::current_failure();
+    }
   }();
   if (!engine) return engine.failure();
   core->locker = std::make_unique<Locker>(core->runtime, core->runtime, std::move(engine).value(),

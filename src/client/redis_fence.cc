@@ -122,7 +122,7 @@ struct RedisFence::Impl {
   }
 
   static void destroy(Impl* impl);
-  Task<Result<void>> stop();
+  Task<void> stop();
   void check_memory(const std::string& info);
   Task<Result<Performer::Performed>> run(Script& script, const Request& request);
   Task<Result<void>> change(Request request);
@@ -146,7 +146,7 @@ struct RedisFence::Impl {
 void RedisFence::Impl::destroy(Impl* impl) {
   if (impl->runtime.forked()) return;
   const auto end = [impl] {
-    static_cast<void>(run_blocking(impl->runtime, impl->stop()));
+    impl->runtime.finish_with(impl->stop());
     {
       const RealRuntime::Inside inside(impl->runtime);
       impl->performer.reset();
@@ -160,9 +160,9 @@ void RedisFence::Impl::destroy(Impl* impl) {
   }
 }
 
-Task<Result<void>> RedisFence::Impl::stop() {
+Task<void> RedisFence::Impl::stop() {
   performer->servers().stop();
-  co_return Result<void>();
+  co_return;
 }
 
 void RedisFence::Impl::check_memory(const std::string& info) {
@@ -235,7 +235,7 @@ Task<Result<Token>> RedisFence::Impl::look(Request request) {
 
 // ---- The blocking calls ------------------------------------------------------------------------
 
-Result<RedisFence> RedisFence::open(std::string_view url, ClientOptions options) {
+Result<RedisFence> RedisFence::open(std::string_view url, ClientOptions options) try {
   const Result<Url> parsed = Url::parse(url);
   if (!parsed) return parsed.failure();
   if (!parsed->scheme.starts_with("redis")) {
@@ -246,6 +246,8 @@ Result<RedisFence> RedisFence::open(std::string_view url, ClientOptions options)
   if (!settings) return settings.failure();
   return RedisFence(
       std::shared_ptr<Impl>(new Impl(*settings, std::move(options.observer)), &Impl::destroy));
+} catch (const LockError& error) {  // No descriptor left.
+  return error.failure();
 }
 
 RedisFence::RedisFence(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}

@@ -24,7 +24,7 @@ struct Versioned::Impl {
   Task<Result<Written>> change(SqlStatement statement, std::uint64_t version);
   Task<Result<Row>> update(std::string key, const std::function<void(std::vector<Value>&)>& change,
                            RetryOptions retry);
-  Task<Result<void>> stop();
+  Task<void> stop();
 
   std::optional<Failure> problem_with(const std::vector<Value>& values) const {
     if (values.size() == columns) return std::nullopt;
@@ -43,7 +43,7 @@ struct Versioned::Impl {
 void Versioned::Impl::destroy(Impl* impl) {
   if (impl->runtime.forked()) return;
   const auto end = [impl] {
-    static_cast<void>(run_blocking(impl->runtime, impl->stop()));
+    impl->runtime.finish_with(impl->stop());
     delete impl;
   };
   if (impl->runtime.inside() || impl->runtime.on_own_thread()) {
@@ -53,9 +53,9 @@ void Versioned::Impl::destroy(Impl* impl) {
   }
 }
 
-Task<Result<void>> Versioned::Impl::stop() {
+Task<void> Versioned::Impl::stop() {
   store.reset();
-  co_return Result<void>();
+  co_return;
 }
 
 Task<Result<std::optional<Versioned::Row>>> Versioned::Impl::read(std::string key) {
@@ -106,7 +106,7 @@ Task<Result<Versioned::Row>> Versioned::Impl::update(
 // ---- The blocking calls ------------------------------------------------------------------------
 
 Result<Versioned> Versioned::open(std::string_view url, VersionedTable table,
-                                  ClientOptions options) {
+                                  ClientOptions options) try {
   const Result<Url> parsed = Url::parse(url);
   if (!parsed) return parsed.failure();
   if (table.table.empty() || table.key.empty() || table.version.empty() || table.columns.empty()) {
@@ -124,6 +124,8 @@ Result<Versioned> Versioned::open(std::string_view url, VersionedTable table,
     impl->store = std::move(store).value();
   }
   return Versioned(std::shared_ptr<Impl>(impl.release(), &Impl::destroy));
+} catch (const LockError& error) {  // No descriptor left.
+  return error.failure();
 }
 
 Versioned::Versioned(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}

@@ -1,5 +1,6 @@
 #include "engines/registry.h"
 
+#include "base/eternal.h"
 #include "engines/etcd/etcd_engine.h"
 #include "engines/memcached/memcached_engine.h"
 #include "engines/memcached/memcached_quorum.h"
@@ -13,7 +14,7 @@
 namespace holdfast::internal {
 
 const std::vector<EngineEntry>& built_in_engines() {
-  static const std::vector<EngineEntry> entries{
+  static const Eternal<std::vector<EngineEntry>> entries = std::vector<EngineEntry>{
       {{"sqlite"}, "sqlite:///var/lib/app/locks.db", sqlite_guarantees(), &open_sqlite_engine},
       {{"redis", "rediss"}, "redis://127.0.0.1:6379/0", redis_guarantees(), &open_redis_engine},
       {{"redis+sentinel", "rediss+sentinel"},

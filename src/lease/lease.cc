@@ -62,7 +62,8 @@ BootTime Lease::valid_until() const { return checked(record_).validity.valid_unt
 std::stop_token Lease::lost() const { return checked(record_).loss.token(); }
 
 bool Lease::held() const noexcept {
-  return record_ && record_->validity.held(record_->locker().runtime().now());
+  return record_ && !record_->locker().forked() &&
+         record_->validity.held(record_->locker().runtime().now());
 }
 
 Result<void> Lease::renew() {

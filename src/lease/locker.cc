@@ -14,7 +14,7 @@ constexpr Duration kMaxTtl = std::chrono::hours(24 * 30);
 constexpr Duration kMinWarning = std::chrono::milliseconds(1);
 
 Observer& silent_observer() {
-  static Observer silent;
+  static Observer& silent = *new Observer;  // Never destroyed: clients may be global objects.
   return silent;
 }
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fork_watch.h"
 #include "holdfast/async.h"
 #include "holdfast/engine.h"
 #include "holdfast/lease.h"
@@ -34,6 +35,8 @@ class Locker {
   // The loop, kept alive together with this locker.
   std::shared_ptr<Loop> shared_loop() const { return {self_.lock(), &loop_}; }
   Engine& engine() const { return *engine_; }
+  // True in a forked child: everything here is the parent's.
+  bool forked() const { return fork_watch_.forked(); }
   const ClientOptions& options() const { return options_; }
 
   // Whether such a lock can be had here at all; said when the lock object is made.
@@ -79,6 +82,7 @@ class Locker {
   // A lease on the grant; empty if the grant is too old to be believed.
   std::shared_ptr<LeaseRecord> keep(Hold hold, const Grant& grant, const LockOptions& options);
 
+  ForkWatch fork_watch_;
   std::weak_ptr<Locker> self_;
   Runtime& runtime_;
   Loop& loop_;

@@ -42,6 +42,8 @@ Result<Lease> LockRequest::try_acquire_for(Duration patience, std::stop_token st
   return acquire_by(deadline_after(patience), std::move(stop));
 }
 
+bool LockRequest::forked() const { return locker_ && locker_->forked(); }
+
 Async<Result<Lease>> LockRequest::begin(Wait wait) {
   return {checked().shared_loop(), checked().acquire(claim_, options_, std::move(wait))};
 }

@@ -5,7 +5,10 @@ namespace holdfast {
 RecursiveMutex::RecursiveMutex(LockRequest request) : request_(std::move(request)) {}
 RecursiveMutex::~RecursiveMutex() = default;
 
+// In a forked child the entries are the parent's, and one of its threads may have locked mutex_.
+
 bool RecursiveMutex::reenter() {
+  if (request_.forked()) return false;  // The request says so.
   const std::lock_guard lock(mutex_);
   const auto place = entries_.find(std::this_thread::get_id());
   if (place == entries_.end()) return false;
@@ -33,6 +36,7 @@ void RecursiveMutex::lock() {
 bool RecursiveMutex::try_lock() { return reenter() || enter(request_.try_acquire()); }
 
 void RecursiveMutex::unlock() noexcept {
+  if (request_.forked()) return;
   Lease released;  // Destroyed, and so released, after the mutex is free.
   const std::lock_guard lock(mutex_);
   const auto place = entries_.find(std::this_thread::get_id());
@@ -42,6 +46,7 @@ void RecursiveMutex::unlock() noexcept {
 }
 
 const RecursiveMutex::Entry* RecursiveMutex::mine() const {
+  if (request_.forked()) return nullptr;
   const std::lock_guard lock(mutex_);
   const auto place = entries_.find(std::this_thread::get_id());
   return place == entries_.end() ? nullptr : &place->second;

@@ -1,10 +1,12 @@
-// ThreadLeases: the leases behind lock() and unlock(), one per thread. Thread safe.
+// ThreadLeases: the leases behind lock() and unlock(), one per thread. Thread safe. In a forked child
+// there are none, and the mutex is not touched: one of the parent's threads may have locked it.
 #pragma once
 
 #include <map>
 #include <mutex>
 #include <thread>
 
+#include "base/fork_watch.h"
 #include "holdfast/lease.h"
 
 namespace holdfast::internal {
@@ -20,6 +22,7 @@ class ThreadLeases {
 
   // This thread's lease, taken out; empty if there is none.
   Lease take() {
+    if (fork_watch_.forked()) return {};
     const std::lock_guard lock(mutex_);
     auto node = leases_.extract(std::this_thread::get_id());
     return node ? std::move(node.mapped()) : Lease();
@@ -27,12 +30,14 @@ class ThreadLeases {
 
   // Stays valid while this thread does not call take(): map nodes do not move.
   const Lease* find() const {
+    if (fork_watch_.forked()) return nullptr;
     const std::lock_guard lock(mutex_);
     const auto place = leases_.find(std::this_thread::get_id());
     return place == leases_.end() ? nullptr : &place->second;
   }
 
  private:
+  ForkWatch fork_watch_;
   mutable std::mutex mutex_;
   std::map<std::thread::id, Lease> leases_;
 };

@@ -3,27 +3,24 @@
 #pragma once
 
 #include <functional>
-#include <memory>
 
-#include "holdfast/runtime.h"
+#include "base/descriptor.h"
+#include "wire/socket_watch.h"
 
 namespace holdfast::internal {
 
 class DescriptorWatch {
  public:
-  // REQUIRES: runtime.io() is not null; the descriptor does not block.
-  DescriptorWatch(Runtime& runtime, int descriptor, std::function<void()> on_readable);
-  ~DescriptorWatch();
-  DescriptorWatch(const DescriptorWatch&) = delete;
-  DescriptorWatch& operator=(const DescriptorWatch&) = delete;
+  // REQUIRES: `runtime` is a RealRuntime; the descriptor does not block. `on_readable` may destroy
+  // the watch. If it reads nothing, it is called again at once.
+  DescriptorWatch(Runtime& runtime, int descriptor, std::function<void()> on_readable)
+      : descriptor_(descriptor), watch_(runtime, descriptor, std::move(on_readable), nullptr) {}
 
-  int descriptor() const;
+  int descriptor() const { return descriptor_.number(); }
 
  private:
-  struct State;
-  static void wait(const std::shared_ptr<State>& state);
-
-  std::shared_ptr<State> state_;
+  Descriptor descriptor_;
+  SocketWatch watch_;  // ends before the descriptor is closed
 };
 
 }  // namespace holdfast::internal

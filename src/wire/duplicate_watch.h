@@ -4,33 +4,32 @@
 #pragma once
 
 #include <functional>
-#include <memory>
+#include <optional>
 
-#include "holdfast/runtime.h"
+#include "base/descriptor.h"
+#include "wire/child_sockets.h"
+#include "wire/socket_watch.h"
 
 namespace holdfast::internal {
 
 class DuplicateWatch {
  public:
-  // REQUIRES: runtime.io() is not null. `on_readable` is called whenever there is something to
+  // REQUIRES: `runtime` is a RealRuntime. `on_readable` is called whenever there is something to
   // read, or the other end has closed, until the watch is destroyed; it may destroy the watch. If
   // it reads nothing, it is called again at once.
+  // Throws LockError (unreachable) if there is no descriptor left for the duplicate.
   DuplicateWatch(Runtime& runtime, int descriptor, std::function<void()> on_readable);
-  ~DuplicateWatch();
-  DuplicateWatch(const DuplicateWatch&) = delete;
-  DuplicateWatch& operator=(const DuplicateWatch&) = delete;
 
   // Calls `then` once, when the socket can be written to.
   void when_writable(std::function<void()> then);
 
-  // -1 if there was no descriptor left for the duplicate.
-  int descriptor() const;
+  int descriptor() const { return duplicate_.number(); }
 
  private:
-  struct State;
-  static void wait(const std::shared_ptr<State>& state);
-
-  std::shared_ptr<State> state_;
+  Descriptor duplicate_;
+  ClosedInChild in_child_;
+  std::function<void()> on_writable_;
+  SocketWatch watch_;  // ends before the duplicate is closed
 };
 
 }  // namespace holdfast::internal

@@ -2,6 +2,7 @@
 
 #include <csignal>
 
+#include "base/eternal.h"
 #include "wire/loaded_library.h"
 
 namespace holdfast::internal {
@@ -37,7 +38,8 @@ Loaded load_library() {
 }  // namespace
 
 Result<const LibMariadb*> LibMariadb::load() {
-  static const Loaded loaded = load_library();
+  static const Eternal<Loaded> eternal = load_library();
+  const Loaded& loaded = eternal;
   if (loaded.problem.empty()) return &loaded.functions;
   return Failure(
       Code::misconfigured,

@@ -1,5 +1,6 @@
 #include "wire/libpq.h"
 
+#include "base/eternal.h"
 #include "wire/loaded_library.h"
 
 namespace holdfast::internal {
@@ -26,7 +27,8 @@ Loaded load_library() {
 }  // namespace
 
 Result<const LibPq*> LibPq::load() {
-  static const Loaded loaded = load_library();
+  static const Eternal<Loaded> eternal = load_library();
+  const Loaded& loaded = eternal;
   if (loaded.problem.empty()) return &loaded.functions;
   return Failure(
       Code::misconfigured,

@@ -7,6 +7,7 @@
 
 #include <csignal>
 
+#include "wire/connect.h"
 #include "wire/libmariadb.h"
 #include "wire/resolve.h"
 
@@ -124,9 +125,10 @@ Task<Result<std::unique_ptr<MariadbConnection>>> MariadbConnection::connect(
     if (settings.tls && settings.tls->verify) hosts.assign(1, at.host);
   }
   Result<void> tried = Failure(Code::unreachable, "it has no address");
-  for (const std::string& host : hosts) {
+  for (std::size_t i = 0; i < hosts.size(); ++i) {
     std::unique_ptr<MariadbConnection> connection(new MariadbConnection(runtime, **library));
-    tried = co_await connection->open(settings, host, deadline);
+    const Deadline limit = share_of(deadline, runtime.now(), hosts.size() - i);
+    tried = co_await contained(connection->open(settings, hosts[i], limit));
     if (tried) co_return connection;
     if (tried.code() != Code::unreachable) break;
   }
@@ -186,13 +188,20 @@ Task<Result<void>> MariadbConnection::open(const MariadbSettings& settings, cons
   co_return Result<void>();
 }
 
-void MariadbConnection::watch_socket() {
+bool MariadbConnection::watch_socket() {
   const int socket = library_.mysql_get_socket(raw_);
-  if (socket < 0) return;
+  if (socket < 0) return true;
   fcntl(socket, F_SETFD, FD_CLOEXEC);
   in_child_.reset();
   in_child_.emplace(socket);
-  watch_ = std::make_unique<DuplicateWatch>(runtime_, socket, [this] { on_ready(); });
+  try {
+    watch_ = std::make_unique<DuplicateWatch>(runtime_, socket, [this] { on_ready(); });
+  } catch (const LockError& problem) {
+    outcome_.error = SqlError{.message = problem.what(), .lost = true};
+    end(problem.what());
+    return false;
+  }
+  return true;
 }
 
 void MariadbConnection::end(const std::string& why) {
@@ -309,7 +318,7 @@ void MariadbConnection::advance(int waiting) {
   if (step_ == Step::idle) return;
   waiting_ = waiting;
   // While it is being opened, it may have gone on to another address, and so to another socket.
-  if (step_ == Step::connecting) watch_socket();
+  if (step_ == Step::connecting && !watch_socket()) return;
   if (waiting & MYSQL_WAIT_WRITE) watch_->when_writable([this] { on_ready(); });
 }
 
@@ -319,7 +328,7 @@ int MariadbConnection::next_step() {
       if (!connected_) return fail();
       session_ = library_.mysql_thread_id(raw_);
       version_ = library_.mysql_get_server_info(raw_);
-      watch_socket();
+      if (!watch_socket()) return 0;
       keep_alive(library_.mysql_get_socket(raw_));
       return finish();
     case Step::querying: return failed_ != 0 ? fail() : ask_for_rows();

@@ -83,7 +83,8 @@ class MariadbConnection final : public SqlConnection, private Lookout {
   // At one address of the server.
   Task<Result<void>> open(const MariadbSettings& settings, const std::string& host,
                           Deadline deadline);
-  void watch_socket();
+  // False if it cannot be watched; then the connection has ended.
+  bool watch_socket();
   void begin(const std::vector<SqlStatement>& first, const std::vector<SqlStatement>& second);
   bool expecting() const override { return answer_is_due_; }
   bool look() override;

@@ -1,5 +1,6 @@
 #include "wire/nghttp2.h"
 
+#include "base/eternal.h"
 #include "wire/loaded_library.h"
 
 namespace holdfast::internal {
@@ -27,7 +28,8 @@ Loaded load_library() {
 }  // namespace
 
 Result<const Nghttp2*> Nghttp2::load() {
-  static const Loaded loaded = load_library();
+  static const Eternal<Loaded> eternal = load_library();
+  const Loaded& loaded = eternal;
   if (loaded.problem.empty()) return &loaded.functions;
   return Failure(
       Code::misconfigured,

@@ -1,5 +1,6 @@
 #include "wire/openssl.h"
 
+#include "base/eternal.h"
 #include "wire/loaded_library.h"
 
 namespace holdfast::internal {
@@ -29,7 +30,8 @@ Loaded load_library() {
 }  // namespace
 
 Result<const OpenSsl*> OpenSsl::load() {
-  static const Loaded loaded = load_library();
+  static const Eternal<Loaded> eternal = load_library();
+  const Loaded& loaded = eternal;
   if (loaded.problem.empty()) return &loaded.functions;
   return Failure(Code::misconfigured,
                  "TLS needs OpenSSL 3 (on Debian: apt-get install libssl3): " + loaded.problem);

@@ -1,5 +1,6 @@
 #include "wire/postgres_connection.h"
 
+#include "wire/connect.h"
 #include "wire/resolve.h"
 
 namespace holdfast::internal {
@@ -78,7 +79,8 @@ Task<Result<std::unique_ptr<PostgresConnection>>> PostgresConnection::connect(
     addresses = std::move(found).value();
   }
   Result<void> tried = Failure(Code::unreachable, "it has no address");
-  for (const std::string& address : addresses) {
+  for (std::size_t i = 0; i < addresses.size(); ++i) {
+    const std::string& address = addresses[i];
     const std::string port = std::to_string(login.endpoint.port);
     const std::string& host = local ? login.endpoint.unix_path : login.endpoint.host;
     std::vector<std::pair<const char*, const char*>> settings{
@@ -114,7 +116,8 @@ Task<Result<std::unique_ptr<PostgresConnection>>> PostgresConnection::connect(
     if (!session) co_return Failure(Code::unreachable, "libpq is out of memory");
     std::unique_ptr<PostgresConnection> connection(
         new PostgresConnection(runtime, **library, session));
-    tried = co_await connection->establish(deadline, stop);
+    const Deadline limit = share_of(deadline, runtime.now(), addresses.size() - i);
+    tried = co_await contained(connection->establish(limit, stop));
     if (tried) co_return connection;
     if (tried.code() != Code::unreachable) break;
   }
@@ -134,17 +137,12 @@ Task<Result<void>> PostgresConnection::establish(Deadline deadline, std::stop_to
   while (wanted != PGRES_POLLING_OK) {
     if (wanted == PGRES_POLLING_FAILED) co_return failed();
     {
-      // The socket can be another one after each step. A connection that is being made is readable
-      // at once when it is refused, also while it is waited for as writable.
+      // The socket can be another one after each step.
       moved.reset();
       close_in_children();
       const bool reading = wanted == PGRES_POLLING_READING;
-      SocketWatch step(
-          runtime_, library_.PQsocket(session_),
-          [&] {
-            if (reading) moved.set();
-          },
-          [&] { moved.set(); });
+      const std::function<void()> move = [&] { moved.set(); };
+      SocketWatch step(runtime_, library_.PQsocket(session_), reading ? move : nullptr, move);
       if (!reading) step.await_writable();
       const Woken woken = co_await moved.wait(deadline, stop);
       if (woken == Woken::cancelled) {

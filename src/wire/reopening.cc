@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "holdfast/async.h"
+
 namespace holdfast::internal {
 
 void Reopening::begin() {
@@ -18,7 +20,7 @@ Task<void> Reopening::run() {
   if (runtime_.now() < not_before_) {
     static_cast<void>(co_await sleep_until(runtime_, not_before_, background_.stop_token()));
   }
-  last_ = co_await open_();
+  last_ = co_await contained(open_());
   if (last_) {
     backoff_ = Duration(0);
   } else {

@@ -1,63 +1,51 @@
 #include "wire/socket_watch.h"
 
-#include <asio/posix/stream_descriptor.hpp>
+#include <optional>
 
 #include "base/real_runtime.h"
 
 namespace holdfast::internal {
 
-// Shared with the completion handlers, which can come after the watch was destroyed.
-struct SocketWatch::State {
-  State(RealRuntime& the_runtime, int socket)
-      : runtime(the_runtime), stream(*the_runtime.io(), socket) {}
+// Kept alive by a callback that is running, which may destroy the watch.
+class SocketWatch::State final : public std::enable_shared_from_this<State>,
+                                 private Reactor::Handler {
+ public:
+  State(std::function<void()> on_readable, std::function<void()> on_writable)
+      : on_readable_(std::move(on_readable)), on_writable_(std::move(on_writable)) {}
 
-  RealRuntime& runtime;
-  asio::posix::stream_descriptor stream;
-  std::function<void()> on_readable;
-  std::function<void()> on_writable;
-  bool awaits_writable = false;
-  bool ended = false;
+  void begin(Reactor& reactor, int socket) {
+    registration_.emplace(reactor, socket, static_cast<Reactor::Handler&>(*this),
+                          Reactor::Interest{.read = reads()});
+  }
+  void await_writable() { registration_->set({.read = reads(), .write = true}); }
+  void end() { registration_.reset(); }
+
+ private:
+  bool reads() const { return static_cast<bool>(on_readable_); }
+
+  void on_readable() override {
+    const auto keep = shared_from_this();
+    on_readable_();
+  }
+  void on_writable() override {
+    const auto keep = shared_from_this();
+    registration_->set({.read = reads()});
+    on_writable_();
+  }
+
+  std::function<void()> on_readable_;
+  std::function<void()> on_writable_;
+  std::optional<Reactor::Registration> registration_;
 };
 
 SocketWatch::SocketWatch(Runtime& runtime, int socket, std::function<void()> on_readable,
                          std::function<void()> on_writable)
-    : state_(std::make_shared<State>(static_cast<RealRuntime&>(runtime), socket)) {
-  state_->on_readable = std::move(on_readable);
-  state_->on_writable = std::move(on_writable);
-  state_->runtime.add_watch();
-  wait_readable(state_);
+    : state_(std::make_shared<State>(std::move(on_readable), std::move(on_writable))) {
+  state_->begin(static_cast<RealRuntime&>(runtime).reactor(), socket);
 }
 
-SocketWatch::~SocketWatch() {
-  state_->ended = true;
-  state_->on_readable = nullptr;
-  state_->on_writable = nullptr;
-  state_->runtime.remove_watch();
-  state_->stream.release();  // Not close(): it is not ours.
-}
+SocketWatch::~SocketWatch() { state_->end(); }
 
-void SocketWatch::wait_readable(const std::shared_ptr<State>& state) {
-  state->stream.async_wait(
-      asio::posix::stream_descriptor::wait_read, [state](std::error_code error) {
-        const RealRuntime::Inside inside(state->runtime);
-        if (error || state->ended) return;
-        const std::function<void()> callback = state->on_readable;  // It may destroy the watch.
-        callback();
-        if (!state->ended) wait_readable(state);
-      });
-}
-
-void SocketWatch::await_writable() {
-  if (state_->awaits_writable) return;
-  state_->awaits_writable = true;
-  state_->stream.async_wait(asio::posix::stream_descriptor::wait_write,
-                            [state = state_](std::error_code error) {
-                              const RealRuntime::Inside inside(state->runtime);
-                              state->awaits_writable = false;
-                              if (error || state->ended) return;
-                              const std::function<void()> callback = state->on_writable;
-                              callback();
-                            });
-}
+void SocketWatch::await_writable() { state_->await_writable(); }
 
 }  // namespace holdfast::internal

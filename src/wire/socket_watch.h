@@ -12,8 +12,10 @@ namespace holdfast::internal {
 
 class SocketWatch {
  public:
-  // The callbacks may destroy the watch.
-  // REQUIRES: runtime.io() is not null; the watch is destroyed before the socket is closed.
+  // The callbacks may destroy the watch. A callback that reads nothing is called again at once;
+  // without `on_readable` nobody is told that there is something to read.
+  // REQUIRES: `runtime` is a RealRuntime; the watch is destroyed before the socket is closed, and
+  // is the only one of this descriptor.
   SocketWatch(Runtime& runtime, int socket, std::function<void()> on_readable,
               std::function<void()> on_writable);
   ~SocketWatch();
@@ -24,9 +26,7 @@ class SocketWatch {
   void await_writable();
 
  private:
-  struct State;
-  static void wait_readable(const std::shared_ptr<State>& state);
-
+  class State;
   std::shared_ptr<State> state_;
 };
 

@@ -1,54 +1,58 @@
 #include "wire/stream.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 
 #include <array>
-#include <asio/generic/stream_protocol.hpp>
-#include <asio/ip/tcp.hpp>
-#include <asio/local/stream_protocol.hpp>
+#include <cerrno>
+#include <optional>
 #include <vector>
 
+#include "base/exhausted.h"
 #include "base/real_runtime.h"
+#include "wire/connect.h"
 #include "wire/resolve.h"
 
 namespace holdfast::internal {
 
 namespace {
 
-using Protocol = asio::generic::stream_protocol;
-using Address = Protocol::endpoint;
-
 Task<Result<std::vector<Address>>> addresses_of(Runtime& runtime, const Endpoint& endpoint,
                                                 Deadline deadline) {
   std::vector<Address> addresses;
   if (!endpoint.unix_path.empty()) {
-    // sockaddr_un has room for 107 bytes.
-    if (endpoint.unix_path.size() > 107) {
+    const std::optional<Address> path = Address::of_path(endpoint.unix_path);
+    if (!path) {
       co_return Failure(Code::invalid_argument, "the socket's path is longer than 107 bytes");
     }
-    addresses.emplace_back(asio::local::stream_protocol::endpoint(endpoint.unix_path));
+    addresses.push_back(*path);
     co_return addresses;
   }
   const Result<std::vector<std::string>> numbers =
       co_await resolve(runtime, endpoint.host, deadline);
   if (!numbers) co_return numbers.failure();
   for (const std::string& number : *numbers) {
-    addresses.emplace_back(asio::ip::tcp::endpoint(asio::ip::make_address(number), endpoint.port));
+    if (const auto address = Address::of_number(number, endpoint.port)) {
+      addresses.push_back(*address);
+    }
   }
   co_return addresses;
 }
 
 }  // namespace
 
-// Shared with completion handlers, which can come after the stream was destroyed.
+// Kept alive by what runs in it: the listener may destroy the stream.
 class Stream::State final : public std::enable_shared_from_this<State>,
                             private Runnable,
+                            private Reactor::Handler,
                             private Lookout {
  public:
   State(RealRuntime& runtime, StreamListener& listener)
-      : runtime_(runtime), listener_(&listener), socket_(*runtime.io()), moved_(runtime) {}
+      : runtime_(runtime), listener_(&listener), moved_(runtime) {}
 
-  Task<Result<void>> connect(const Address& address, Deadline deadline);
+  // From here on bytes are read.
+  void begin(Descriptor socket, int family);
   Task<Result<void>> shake_hands(std::shared_ptr<const TlsContext> tls, const std::string& host,
                                  Deadline deadline);
   // From here on the listener hears of everything.
@@ -57,20 +61,22 @@ class Stream::State final : public std::enable_shared_from_this<State>,
   void close();
 
  private:
-  void read();
+  void on_readable() override { look(); }
+  void on_writable() override;
+  bool take_bytes();
   void on_received(std::string_view bytes);
   void end(const std::string& why);
   void send_raw(std::string_view bytes);
   void run() override;  // writes what was sent
   bool expecting() const override { return started_ && listener_ && listener_->expects_answer(); }
   bool look() override;
-  void write_when_possible();
 
   static constexpr std::size_t kEnough = 1024;  // bytes that are worth a system call
 
   RealRuntime& runtime_;
   StreamListener* listener_;  // null once the stream has ended
-  Protocol::socket socket_;
+  Descriptor socket_;
+  std::optional<Reactor::Registration> watch_;  // ends before the socket is closed
   std::unique_ptr<TlsSession> tls_;
   bool open_ = false;
   bool started_ = false;
@@ -82,43 +88,17 @@ class Stream::State final : public std::enable_shared_from_this<State>,
   std::array<char, 16384> incoming_;
 };
 
-Task<Result<void>> Stream::State::connect(const Address& address, Deadline deadline) {
-  const auto keep = shared_from_this();
-  const auto failed = [](const std::string& why) { return Failure(Code::unreachable, why); };
-  // Ours to make: a command that this process runs must not inherit the connection.
-  const int descriptor =
-      ::socket(address.protocol().family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (descriptor < 0) co_return failed(std::generic_category().message(errno));
-  std::error_code error;
-  socket_.assign(address.protocol(), descriptor, error);
-  socket_.non_blocking(true, error);
-  struct Outcome {
-    explicit Outcome(Runtime& runtime) : done(runtime) {}
-    Event done;
-    std::error_code error;
-  };
-  auto outcome = std::make_shared<Outcome>(runtime_);
-  runtime_.add_watch();
-  socket_.async_connect(address, [keep, outcome](std::error_code result) {
-    const RealRuntime::Inside inside(keep->runtime_);
-    keep->runtime_.remove_watch();
-    outcome->error = result;
-    outcome->done.set();
-  });
-  if (co_await outcome->done.wait(deadline) != Woken::signalled) {
-    socket_.close(error);
-    co_return failed("no answer in time");
+void Stream::State::begin(Descriptor socket, int family) {
+  socket_ = std::move(socket);
+  if (family != AF_UNIX) {
+    const int yes = 1;
+    setsockopt(socket_.number(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+    setsockopt(socket_.number(), SOL_SOCKET, SO_KEEPALIVE, &yes, sizeof yes);
   }
-  if (outcome->error) co_return failed(outcome->error.message());
-  if (address.protocol().family() != AF_UNIX) {
-    socket_.set_option(asio::ip::tcp::no_delay(true), error);
-    socket_.set_option(asio::socket_base::keep_alive(true), error);
-  }
+  watch_.emplace(runtime_.reactor(), socket_.number(), static_cast<Reactor::Handler&>(*this),
+                 Reactor::Interest{.read = true});
   open_ = true;
-  runtime_.add_watch();
   runtime_.add_lookout(*this);
-  read();
-  co_return Result<void>();
 }
 
 Task<Result<void>> Stream::State::shake_hands(std::shared_ptr<const TlsContext> tls,
@@ -157,42 +137,35 @@ void Stream::State::end(const std::string& why) {
     open_ = false;
     why_ended_ = why;
     runtime_.drop(*this);
-    runtime_.remove_watch();
     runtime_.remove_lookout(*this);
-    std::error_code ignored;
-    socket_.close(ignored);
+    watch_.reset();
+    socket_.reset();
     moved_.set();
   }
   if (!started_) return;
   if (StreamListener* listener = std::exchange(listener_, nullptr)) listener->on_closed(why);
 }
 
-void Stream::State::read() {
-  // Waits, and does not receive: else bytes could be on their way to us, out of our sight, while
-  // look() takes those that come after them.
-  socket_.async_wait(Protocol::socket::wait_read,
-                     [keep = shared_from_this()](std::error_code error) {
-                       const RealRuntime::Inside inside(keep->runtime_);
-                       if (!keep->open_) return;
-                       if (error) {
-                         keep->end(error.message());
-                         return;
-                       }
-                       keep->look();
-                       if (keep->open_) keep->read();
-                     });
-}
-
 bool Stream::State::look() {
   const auto keep = shared_from_this();
+  try {
+    return take_bytes();
+  } catch (const std::exception& problem) {
+    // The bytes that were being read are lost, and with them the meaning of those that follow.
+    end(problem.what());
+    return true;
+  }
+}
+
+bool Stream::State::take_bytes() {
   bool any = false;
   while (open_) {
-    const ssize_t size = ::recv(socket_.native_handle(), incoming_.data(), incoming_.size(), 0);
+    const ssize_t size = ::recv(socket_.number(), incoming_.data(), incoming_.size(), 0);
     if (size == 0) {
       end("the server closed the connection");
     } else if (size < 0) {
       if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) {
-        end(std::generic_category().message(errno));
+        end(describe_error(errno));
       }
       return any;
     } else {
@@ -246,40 +219,46 @@ void Stream::State::send_raw(std::string_view bytes) {
 void Stream::State::run() {
   queued_ = false;
   if (!open_ || outgoing_.empty()) return;
-  std::error_code error;
-  const std::size_t size = socket_.send(asio::buffer(outgoing_), 0, error);
+  const ssize_t size = ::send(socket_.number(), outgoing_.data(), outgoing_.size(), MSG_NOSIGNAL);
   // Any error but "not now" shows in the read as well.
-  if (error && error != asio::error::would_block) return;
-  outgoing_.erase(0, size);
-  if (!outgoing_.empty()) write_when_possible();
+  if (size < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) return;
+  if (size > 0) outgoing_.erase(0, static_cast<std::size_t>(size));
+  if (outgoing_.empty()) return;
+  blocked_ = true;
+  watch_->set({.read = true, .write = true});
 }
 
-void Stream::State::write_when_possible() {
-  blocked_ = true;
-  socket_.async_wait(Protocol::socket::wait_write,
-                     [keep = shared_from_this()](std::error_code error) {
-                       const RealRuntime::Inside inside(keep->runtime_);
-                       keep->blocked_ = false;
-                       if (keep->open_ && !error) keep->run();
-                     });
+void Stream::State::on_writable() {
+  blocked_ = false;
+  watch_->set({.read = true});
+  run();
 }
 
 Task<Result<std::unique_ptr<Stream>>> Stream::connect(Runtime& runtime, Endpoint endpoint,
                                                       std::shared_ptr<const TlsContext> tls,
                                                       StreamListener& listener, Deadline deadline) {
   auto& real = static_cast<RealRuntime&>(runtime);
-  const Result<std::vector<Address>> addresses = co_await addresses_of(real, endpoint, deadline);
-  if (!addresses) co_return addresses.failure();
+  Result<std::vector<Address>> found = co_await addresses_of(real, endpoint, deadline);
+  if (!found) co_return found.failure();
+  std::vector<Address> addresses = std::move(found).value();
   Result<void> tried = Failure(Code::unreachable, "it has no address");
-  for (const Address& address : *addresses) {
+  while (!addresses.empty()) {
+    // An exception is for the caller as good as an address that does not answer.
+    Result<Connected> connected = co_await contained(connect_to_any(real, addresses, deadline));
+    if (!connected)
+      co_return tried.code() == Code::misconfigured ? tried.failure() : connected.failure();
+    const auto which = addresses.begin() + static_cast<std::ptrdiff_t>(connected->which);
     // Also closes what was begun when this coroutine is destroyed half-way.
     std::unique_ptr<Stream> stream(new Stream(std::make_shared<State>(real, listener)));
-    tried = co_await stream->state_->connect(address, deadline);
-    if (tried && tls) tried = co_await stream->state_->shake_hands(tls, endpoint.host, deadline);
+    stream->state_->begin(std::move(connected->socket), which->family());
+    tried = Result<void>();
+    if (tls) tried = co_await stream->state_->shake_hands(tls, endpoint.host, deadline);
     if (tried) {
       stream->state_->start();
       co_return stream;
     }
+    // Its certificate may be wrong, or its TLS switched off, where another address is right.
+    addresses.erase(which);
   }
   co_return tried.failure();
 }

@@ -14,8 +14,9 @@ HOLDFAST_CONTRACT(ForkTest);
 namespace {
 
 // Runs `work` in a forked child (no exec) and returns what it returned. "(died)" if it did not
-// come back, "(hangs)" if it took too long.
-std::string in_forked_child(const std::function<std::string()>& work) {
+// come back, "(hangs)" if it took too long. The parent does `meanwhile`.
+std::string in_forked_child(const std::function<std::string()>& work,
+                            const std::function<void()>& meanwhile = {}) {
   std::array<int, 2> ends{};
   if (pipe(ends.data()) != 0) return "(no pipe)";
   const pid_t pid = fork();
@@ -31,6 +32,7 @@ std::string in_forked_child(const std::function<std::string()>& work) {
     _exit(0);
   }
   close(ends[1]);
+  if (meanwhile) meanwhile();
   std::string said;
   std::array<char, 512> bytes{};
   for (ssize_t size; (size = read(ends[0], bytes.data(), bytes.size())) > 0;) {
@@ -70,6 +72,70 @@ TEST_P(ForkTest, EveryBlockingCallInAForkedChildSaysForked) {
   for (const auto& [name, call] : calls) EXPECT_EQ(in_forked_child(call), "forked") << name;
   EXPECT_TRUE(lease.held());
   EXPECT_EQ(outcome_of(lease.renew()), "granted");
+}
+
+// The parent releases and somebody else acquires: the child's copy of the lease hears of none of it.
+TEST_P(ForkTest, NothingIsHeldInAForkedChild) {
+  Client client = open();
+  Client other = open();
+  Lease lease = client.mutex("x").acquire().value();
+  Mutex mutex = client.mutex("m");
+  mutex.lock();
+  RecursiveMutex recursive = client.recursive_mutex("r");
+  recursive.lock();
+  MultiLease several = client.acquire_all({"a", "b"}).value();
+  std::array<int, 2> go{};
+  ASSERT_EQ(pipe(go.data()), 0);
+  std::optional<Lease> next;
+  const auto in_child = [&]() -> std::string {
+    char byte = 0;
+    static_cast<void>(!read(go[0], &byte, 1));  // The parent has released by now.
+    std::string held;
+    if (lease.held()) held += " lease";
+    if (mutex.held()) held += " mutex";
+    if (recursive.held()) held += " recursive_mutex";
+    if (several.held()) held += " multi_lease";
+    return held.empty() ? "nothing" : held;
+  };
+  const auto in_parent = [&] {
+    EXPECT_EQ(outcome_of(lease.release()), "granted");
+    next = other.mutex("x").acquire().value();
+    static_cast<void>(!write(go[1], "x", 1));
+  };
+  EXPECT_EQ(in_forked_child(in_child, in_parent), "nothing");
+  EXPECT_TRUE(mutex.held());
+  EXPECT_TRUE(recursive.held());
+  EXPECT_TRUE(several.held());
+  mutex.unlock();
+  recursive.unlock();
+  close(go[0]);
+  close(go[1]);
+}
+
+// The forking thread holds them: without a check its copies would say "you hold it already".
+TEST_P(ForkTest, LockingWhatTheParentHoldsSaysForked) {
+  Client client = open();
+  Mutex mutex = client.mutex("m");
+  mutex.lock();
+  RecursiveMutex recursive = client.recursive_mutex("r");
+  recursive.lock();
+  const auto in_child = [&](const std::function<void()>& call) {
+    return in_forked_child([&] { return thrown_by(call); });
+  };
+  EXPECT_EQ(in_child([&] { mutex.lock(); }), "forked");
+  EXPECT_EQ(in_child([&] { static_cast<void>(mutex.try_lock()); }), "forked");
+  EXPECT_EQ(in_child([&] { recursive.lock(); }), "forked");
+  EXPECT_EQ(in_child([&] { static_cast<void>(recursive.try_lock()); }), "forked");
+  EXPECT_EQ(in_forked_child([&] {
+              mutex.unlock();
+              recursive.unlock();
+              return "unlocked";
+            }),
+            "unlocked");
+  EXPECT_TRUE(mutex.held());
+  EXPECT_TRUE(recursive.held());
+  mutex.unlock();
+  recursive.unlock();
 }
 
 TEST_P(ForkTest, AnAsynchronousCallInAForkedChildSaysForkedAndSendsNothing) {

@@ -24,7 +24,7 @@ expect() {
 }
 
 # Includes. The offending line is always the last one.
-expect '' src/base/x.cc '#include "base/y.h"' '#include "holdfast/ids.h"' '#include <asio.hpp>'
+expect '' src/base/x.cc '#include "base/y.h"' '#include "holdfast/ids.h"' '#include <sqlite3.h>'
 expect 'base must not include wire' src/base/x.cc '#include "base/x.h"' '#include "wire/y.h"'
 expect 'base must not include lease' src/base/x.h '  #  include  "lease/y.h"'
 expect 'wire must not include lease' src/wire/x.cc '#include "lease/y.h"'

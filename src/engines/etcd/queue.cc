@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/eternal.h"
 #include "engines/table/admission.h"
 
 namespace holdfast::internal::etcd {
@@ -45,9 +46,9 @@ struct Parts {
 
   const KeyValue* oldest() const { return answer.first(from + oldest_part(mode)); }
   const std::vector<KeyValue>& pairs(Part part) const {
-    static const std::vector<KeyValue> none;
+    static const Eternal<std::vector<KeyValue>> none = std::vector<KeyValue>();
     const std::size_t at = from + static_cast<std::size_t>(part);
-    return at < answer.parts.size() ? answer.parts[at].range.pairs : none;
+    return at < answer.parts.size() ? answer.parts[at].range.pairs : *none;
   }
   Entry entry(const KeyValue& pair) const { return entry_of(keys, pair); }
 };

@@ -2,6 +2,8 @@
 
 #include <map>
 
+#include "base/eternal.h"
+
 namespace holdfast::internal::mysql {
 
 namespace {
@@ -231,7 +233,7 @@ Listening listen_for(const std::vector<table::TableServer::Awaited>& awaited,
 }
 
 const table::Dialect& table_sql() {
-  static const table::Dialect sql = make();
+  static const Eternal<table::Dialect> sql = make();
   return sql;
 }
 

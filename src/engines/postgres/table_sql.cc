@@ -1,5 +1,7 @@
 #include "engines/postgres/table_sql.h"
 
+#include "base/eternal.h"
+
 namespace holdfast::internal::postgres {
 
 namespace {
@@ -175,7 +177,7 @@ table::Dialect make() {
 }  // namespace
 
 const table::Dialect& table_sql() {
-  static const table::Dialect sql = make();
+  static const Eternal<table::Dialect> sql = make();
   return sql;
 }
 

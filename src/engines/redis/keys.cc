@@ -1,5 +1,7 @@
 #include "engines/redis/keys.h"
 
+#include "base/eternal.h"
+
 namespace holdfast::internal::redis {
 
 namespace {
@@ -37,7 +39,7 @@ std::optional<std::string_view> tag_of(std::string_view key) {
 
 // For each slot a number that hashes to it.
 const std::vector<std::string>& numbers_by_slot() {
-  static const std::vector<std::string> numbers = [] {
+  static const Eternal<std::vector<std::string>> numbers = [] {
     std::vector<std::string> found(kSlots);
     std::size_t missing = kSlots;
     for (std::uint32_t number = 0; missing > 0; ++number) {

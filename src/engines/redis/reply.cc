@@ -5,6 +5,8 @@
 #include <charconv>
 #include <new>
 
+#include "base/eternal.h"
+
 namespace holdfast::internal::redis {
 
 namespace {
@@ -55,8 +57,8 @@ redisReplyObjectFunctions functions{create_text, create_array, create_integer, c
 }  // namespace
 
 const Reply& Reply::at(std::size_t index) const {
-  static const Reply nothing;
-  return index < items.size() ? items[index] : nothing;
+  static const Eternal<Reply> nothing = Reply();
+  return index < items.size() ? items[index] : *nothing;
 }
 
 std::int64_t Reply::as_number() const {

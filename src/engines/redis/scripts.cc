@@ -1,12 +1,15 @@
 #include "engines/redis/scripts.h"
 
+#include "base/eternal.h"
+
 namespace holdfast::internal::redis {
 
 namespace {
 
 // Numbers: tokens and times are microseconds, below 2^53 until the year 2255, so exact in Lua;
 // but as text they need %.0f, because tostring() rounds to 14 digits.
-const std::string kCommon = R"lua(
+std::string common() {
+  return R"lua(
 local word, token_key, queue, holders, holds = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local time = redis.call('TIME')
 local now_us = time[1] * 1000000 + time[2]
@@ -109,9 +112,11 @@ local function serve(self)
   return mine
 end
 )lua";
+}
 
 // The word is mine now, and nobody waits.
-const std::string kTokenOfTaken = R"lua(
+std::string token_of_taken() {
+  return R"lua(
 local token = redis.pcall('INCR', KEYS[2])
 if type(token) == 'table' then
   redis.call('DEL', KEYS[1])
@@ -125,32 +130,33 @@ if token < now_us - 1000 then
 end
 return token
 )lua";
+}
 
 }  // namespace
 
 // The way of a lock that nobody else wants: it costs no more than it must. Each key and argument
 // of a script costs, too.
 const std::string& take_source() {
-  static const std::string source = std::string(R"lua(
+  static const Eternal<std::string> source = std::string(R"lua(
 if redis.call('EXISTS', KEYS[3]) == 1 then return 0 end
 if not redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
   local value = redis.call('GET', KEYS[1])
   if not string.find(value, '^' .. string.rep('%x', 32) .. ' ') or value == ARGV[1] then return 0 end
   return {0, redis.call('GET', KEYS[2]) or '0', value, redis.call('PTTL', KEYS[1]), 0, 0}
 end
-)lua") + kTokenOfTaken;
+)lua") + token_of_taken();
   return source;
 }
 
 // A free lock is taken as above. Behind an exclusive holder nobody can be served: queueing up is all
 // there is to do.
 const std::string& acquire_source() {
-  static const std::string source = std::string(R"lua(
+  static const Eternal<std::string> source = std::string(R"lua(
 local value = redis.call('GET', KEYS[1])
 if not value and ARGV[3] == 'x' and tonumber(ARGV[2]) <= 600000 and
    redis.call('EXISTS', KEYS[3]) == 0 then
   redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
-)lua") + kTokenOfTaken + R"lua(
+)lua") + token_of_taken() + R"lua(
 end
 if ARGV[5] == '1' and ARGV[3] ~= 'p' and value and value ~= ARGV[1] and
    not string.find(value, '^holdfast:') then
@@ -167,7 +173,7 @@ if ARGV[5] == '1' and ARGV[3] ~= 'p' and value and value ~= ARGV[1] and
   return {0, redis.call('GET', KEYS[2]) or '0', value, redis.call('PTTL', KEYS[1]), rank,
     string.find(value, '^' .. string.rep('%x', 32) .. ' ') and 0 or 1}
 end
-)lua" + kCommon + R"lua(
+)lua" + common() + R"lua(
 local mine, ttl, mode, permits, wait, tail =
   ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 local id, label = string.sub(mine, 1, 32), string.sub(mine, 34)
@@ -220,7 +226,7 @@ return {0, redis.call('GET', token_key) or '0', value, left, rank, ours and 0 or
 }
 
 const std::string& release_source() {
-  static const std::string source = std::string(R"lua(
+  static const Eternal<std::string> source = std::string(R"lua(
 local value = redis.call('GET', KEYS[1])
 local mine = value and string.sub(value, 1, 33) == ARGV[1] .. ' '
 if mine then
@@ -247,7 +253,7 @@ if mine then
   end
   redis.call('ZADD', KEYS[3], head[2], head[1])
 end
-)lua") + kCommon + R"lua(
+)lua") + common() + R"lua(
 local id = ARGV[1]
 local held = 0
 drop_ended()
@@ -271,7 +277,7 @@ return held
 }
 
 const std::string& keep_source() {
-  static const std::string source = R"lua(
+  static const Eternal<std::string> source = R"lua(
 local value = redis.call('GET', KEYS[1])
 if not value or string.sub(value, 1, 33) ~= ARGV[1] .. ' ' then return 0 end
 redis.call('PEXPIRE', KEYS[1], ARGV[2])
@@ -282,7 +288,7 @@ return 1
 }
 
 const std::string& renew_source() {
-  static const std::string source = kCommon + R"lua(
+  static const Eternal<std::string> source = common() + R"lua(
 local id = ARGV[1]
 local value = redis.call('GET', word)
 drop_ended()
@@ -295,7 +301,7 @@ return 1
 }
 
 const std::string& evict_source() {
-  static const std::string source = kCommon + R"lua(
+  static const Eternal<std::string> source = common() + R"lua(
 drop_ended()
 local value = redis.call('GET', word)
 if not value then return 0 end
@@ -318,7 +324,7 @@ return 0
 }
 
 const std::string& inspect_source() {
-  static const std::string source = R"lua(
+  static const Eternal<std::string> source = R"lua(
 local time = redis.call('TIME')
 local now_us = time[1] * 1000000 + time[2]
 return {redis.call('GET', KEYS[1]), redis.call('PTTL', KEYS[1]), redis.call('GET', KEYS[2]),

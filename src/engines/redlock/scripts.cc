@@ -1,5 +1,7 @@
 #include "engines/redlock/scripts.h"
 
+#include "base/eternal.h"
+
 namespace holdfast::internal::redlock {
 
 namespace {
@@ -12,7 +14,8 @@ namespace {
 // was set back),
 // so that a client whose clock is years off cannot use up the numbers. Who has the word
 // already and votes `again`, after a lost answer, is told the token that it has.
-const std::string kAccept = R"lua(
+std::string accepting() {
+  return R"lua(
 local function read_fence()
   local text = redis.call('GET', KEYS[2])
   if not text then return 0, '' end
@@ -34,8 +37,10 @@ local function accept(last, owner, id, token, again)
   return {'low', string.format('%.0f', last), string.format('%.0f', most), owner == id and 1 or 0}
 end
 )lua";
+}
 
-const std::string kCommon = R"lua(
+std::string common() {
+  return R"lua(
 local word, queue, group, details = KEYS[1], KEYS[4], KEYS[5], KEYS[6]
 local time = redis.call('TIME')
 local now_us = time[1] * 1000000 + time[2]
@@ -150,13 +155,14 @@ local function queue_up(member, arrival)
   redis.call('PEXPIRE', queue, 3600000)
 end
 )lua";
+}
 
 }  // namespace
 
 // It costs no more than it must: each key, argument and call of a script costs. The clock is read only
 // for a token that is an hour ahead of the last one.
 const std::string& take_source() {
-  static const std::string source = R"lua(
+  static const Eternal<std::string> source = R"lua(
 local marker = redis.call('GET', KEYS[3])
 if marker ~= ARGV[4] then return {'closed', marker or ''} end
 if redis.call('EXISTS', KEYS[4]) == 1 then return 0 end
@@ -184,7 +190,7 @@ return {'low', string.format('%.0f', last), string.format('%.0f', most), 0}
 }
 
 const std::string& give_source() {
-  static const std::string source = R"lua(
+  static const Eternal<std::string> source = R"lua(
 local value = redis.call('GET', KEYS[1])
 if value and string.sub(value, 1, 33) == ARGV[1] .. ' ' and
    tonumber(string.match(value, '^%x+ (%d+) ') or 0) <= tonumber(ARGV[2]) and
@@ -197,12 +203,12 @@ return 2
 }
 
 const std::string& vote_source() {
-  static const std::string source = kAccept + R"lua(
+  static const Eternal<std::string> source = accepting() + R"lua(
 local marker = redis.call('GET', KEYS[3])
 if marker ~= ARGV[4] then return {'closed', marker or ''} end
 local id, mode = string.sub(ARGV[1], 1, 32), ARGV[5]
 local last, owner = read_fence()
-)lua" + kCommon + R"lua(
+)lua" + common() + R"lua(
 local label, ttl, arrival, member =
   string.sub(ARGV[1], 34), tonumber(ARGV[2]), ARGV[6], id .. ' ' .. ARGV[7]
 drop_ended()
@@ -225,7 +231,7 @@ return {'busy', string.format('%.0f', last), value, left,
 }
 
 const std::string& fence_source() {
-  static const std::string source = kAccept + kCommon + R"lua(
+  static const Eternal<std::string> source = accepting() + common() + R"lua(
 local marker = redis.call('GET', KEYS[3])
 if marker ~= ARGV[3] then return {'closed', marker or ''} end
 drop_ended()
@@ -239,7 +245,7 @@ return answer
 }
 
 const std::string& renew_source() {
-  static const std::string source = R"lua(
+  static const Eternal<std::string> source = R"lua(
 local id, mode = ARGV[1], ARGV[4]
 if mode == 'x' then
   local value, fence = redis.call('GET', KEYS[1]), redis.call('GET', KEYS[2])
@@ -253,7 +259,7 @@ if mode == 'x' then
   if mine or not fence or tonumber(string.match(fence, '^%d+')) < tonumber(ARGV[3]) then return 2 end
   return 0
 end
-)lua" + kCommon + R"lua(
+)lua" + common() + R"lua(
 drop_ended()
 local held = redis.call('HGET', details, id)
 if not held or string.match(held, '^%d+') ~= ARGV[3] then return 0 end
@@ -265,7 +271,7 @@ return 1
 }
 
 const std::string& release_source() {
-  static const std::string source = kCommon + R"lua(
+  static const Eternal<std::string> source = common() + R"lua(
 drop_ended()
 local held = free_word(ARGV[1], tonumber(ARGV[4]))
 local member = ARGV[1] .. ' ' .. ARGV[3]
@@ -281,7 +287,7 @@ return held
 }
 
 const std::string& evict_source() {
-  static const std::string source = kAccept + kCommon + R"lua(
+  static const Eternal<std::string> source = accepting() + common() + R"lua(
 drop_ended()
 local last, owner = read_fence()
 if string.format('%.0f', last) == ARGV[1] and owner ~= '' and free_word(owner, math.huge) == 1 then
@@ -302,7 +308,7 @@ return 0
 
 // A word that is only kept for somebody is not shown: nobody voted for it.
 const std::string& inspect_source() {
-  static const std::string source = kAccept + R"lua(
+  static const Eternal<std::string> source = accepting() + R"lua(
 local time = redis.call('TIME')
 local now_us = time[1] * 1000000 + time[2]
 local last, owner = read_fence()
@@ -323,34 +329,39 @@ return {value, redis.call('PTTL', KEYS[1]), string.format('%.0f', last),
 
 namespace {
 
-const std::string kLook = R"lua(
+std::string looking() {
+  return R"lua(
 local time = redis.call('TIME')
 return {redis.call('GET', KEYS[1]) or '',
   string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))}
 )lua";
+}
 
 }  // namespace
 
-const std::string& look_source() { return kLook; }
+const std::string& look_source() {
+  static const Eternal<std::string> source = looking();
+  return source;
+}
 
 const std::string& found_source() {
-  static const std::string source =
-      "redis.call('SET', KEYS[1], 'founding ' .. ARGV[1] .. ' ' .. ARGV[2], 'NX')\n" + kLook;
+  static const Eternal<std::string> source =
+      "redis.call('SET', KEYS[1], 'founding ' .. ARGV[1] .. ' ' .. ARGV[2], 'NX')\n" + looking();
   return source;
 }
 
 const std::string& mark_source() {
-  static const std::string source = R"lua(
+  static const Eternal<std::string> source = R"lua(
 local marker = redis.call('GET', KEYS[1])
 if not marker or string.find(marker, '^founding ') then
   redis.call('SET', KEYS[1], 'marked ' .. ARGV[1] .. ' ' .. ARGV[2])
 end
-)lua" + kLook;
+)lua" + looking();
   return source;
 }
 
 const std::string& raise_source() {
-  static const std::string source = R"lua(
+  static const Eternal<std::string> source = R"lua(
 local number, nonce, longest, nodes, established, opening =
   string.match(redis.call('GET', KEYS[1]) or '', '^(%d+)%.(%d+) (%d+) (%d+) (%d) (%d+ %x+)$')
 if number then
@@ -364,31 +375,31 @@ if number then
   redis.call('SET', KEYS[1], string.format('%s.%s %.0f %s %s %s', number, nonce,
     math.max(tonumber(longest), tonumber(ARGV[3])), nodes, established, opening))
 end
-)lua" + kLook;
+)lua" + looking();
   return source;
 }
 
 const std::string& join_source() {
-  static const std::string source = R"lua(
+  static const Eternal<std::string> source = R"lua(
 if redis.call('GET', KEYS[1]) == ARGV[1] then
   local time = redis.call('TIME')
   local until_ms = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[3]
   redis.call('SET', KEYS[1], string.format('joining %s %s %s %.0f',
     ARGV[2], ARGV[3], ARGV[4], until_ms))
 end
-)lua" + kLook;
+)lua" + looking();
   return source;
 }
 
 const std::string& change_source() {
-  static const std::string source = R"lua(
+  static const Eternal<std::string> source = R"lua(
 if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('SET', KEYS[1], ARGV[2]) end
-)lua" + kLook;
+)lua" + looking();
   return source;
 }
 
 const std::string& adopt_source() {
-  static const std::string source = R"lua(
+  static const Eternal<std::string> source = R"lua(
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 for i = 2, #KEYS do
   local known = redis.call('GET', KEYS[i])

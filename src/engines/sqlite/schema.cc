@@ -6,7 +6,8 @@
 #include <unistd.h>
 
 #include <cstring>
-#include <fstream>
+
+#include "base/process.h"
 
 namespace holdfast::internal {
 
@@ -62,10 +63,8 @@ DELETE FROM lock;
 )sql";
 
 std::string boot_id() {
-  std::ifstream file("/proc/sys/kernel/random/boot_id");
-  std::string id;
-  std::getline(file, id);
-  return id;
+  const std::string text = read_proc("/proc/sys/kernel/random/boot_id");
+  return text.substr(0, text.find('\n'));
 }
 
 std::string stored_boot(sqlite::Database& database) {

@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# A library is a guest: checks what an installed libholdfast shows to the program that links it.
+#   - no global symbol outside namespace holdfast, but weak instantiations of the standard library
+#   - no static constructor: a client may be a global object of any file
+#   - the shared library exports the API, and nothing else
+# Usage: symbols.sh LIBRARY (libholdfast.a or libholdfast.so)
+set -euo pipefail
+
+library=$1
+fail() {
+  printf 'FAILED: %s\n%s\n' "$1" "$2"
+  exit 1
+}
+
+# A mangled name up to the namespace that it begins with: what kind of symbol it is (vtable, typeinfo,
+# guard, thunk), then the functions that it is local to, then qualifiers.
+to_namespace='_Z(GV|GR|T[A-Z]|Thn?[0-9]+_)*Z*N?[rVKRO]*'
+ours="${to_namespace}8holdfast"
+standard="${to_namespace}(S[tasbiod]|9__gnu_cxx)"
+# The types of functions on types of ours; placement new.
+unnamed='_ZT[IS]P?F.*8holdfast|_Z(nw|na)m|_Zd[la]Pv'
+
+case $library in
+  *.a)
+    symbols=$(nm --defined-only --extern-only "$library" | awk 'NF == 3 { print $2, $3 }' | sort -u)
+    [[ -n $symbols ]] || fail "no symbols" "$library"
+    strangers=$(awk '$1 !~ /[VWu]/' <<<"$symbols" | grep -vE " $ours" || true)
+    [[ -z $strangers ]] || fail 'global symbols outside holdfast' "$(c++filt <<<"$strangers")"
+    # What is weak may also be of the standard library.
+    strangers=$(awk '$1 ~ /[VWu]/' <<<"$symbols" | grep -vE " ($ours|$standard|$unnamed|DW\.ref\.)" || true)
+    [[ -z $strangers ]] || fail 'weak symbols of somebody else' "$(c++filt <<<"$strangers")"
+    constructors=$(nm "$library" 2>/dev/null | grep '_GLOBAL__sub_I' || true)
+    [[ -z $constructors ]] || fail 'static constructors' "$constructors"
+    constructors=$(objdump -h "$library" | grep -E '\.(init_array|ctors)' || true)
+    [[ -z $constructors ]] || fail 'static constructors' "$constructors"
+    ;;
+  *)
+    symbols=$(nm -D --defined-only "$library" | awk 'NF == 3 { print $2, $3 }')
+    strangers=$(grep -vE " $ours" <<<"$symbols" || true)
+    [[ -z $strangers ]] || fail 'exported, and not ours' "$(c++filt <<<"$strangers")"
+    # Of the insides only what the templates of our headers call.
+    insides=$(c++filt <<<"$symbols" | grep 'holdfast::internal::' |
+      grep -vE 'holdfast::internal::(Loop\b|current_failure|allocate_frame|free_frame)' || true)
+    [[ -z $insides ]] || fail 'insides are exported' "$insides"
+    for name in 'holdfast::Client::open(' 'holdfast::Lease::held() const' 'holdfast::code_name('; do
+      c++filt <<<"$symbols" | grep -qF "$name" || fail 'not exported' "$name"
+    done
+    ;;
+esac
+echo "$(basename "$library"): $(wc -l <<<"$symbols") symbols, all ours"
