@@ -2,6 +2,8 @@
 
 #include "wire/resolve.h"
 
+#include "base/require.h"
+
 namespace holdfast::internal {
 
 namespace {
@@ -203,6 +205,7 @@ void PostgresConnection::end(std::string why) {
 
 Task<SqlOutcome> PostgresConnection::run(std::vector<SqlStatement> statements, Deadline deadline,
                                          std::stop_token stop) {
+  HOLDFAST_REQUIRE(exchange_ == nullptr);
   Exchange exchange(runtime_);
   exchange.outcome.sent_at = runtime_.now();
   exchange.answer_is_due = !take_long_wait();
