@@ -92,12 +92,16 @@ Task<Result<Grant>> Locker::ask(Claim& claim, const Wait& wait) {
     Result<Grant> grant = co_await engine_->acquire(claim, wait);
     if (grant) co_return grant;
     if (grant.code() == Code::unknown) tasks_.spawn(clean_up(claim));
-    const BootTime again = runtime_.now() + runtime_.jitter(pause);
-    const bool in_time = wait.deadline.is_never() || again < wait.deadline.moment();
-    if (wait.queue && in_time && may_pass(grant.code()) && !wait.stop.stop_requested()) {
+    const BootTime now = runtime_.now();
+    if (wait.queue && may_pass(grant.code()) && !wait.deadline.passed(now)) {
       observer_.on_retry(claim, grant.failure());
+      // Closer together towards the end: a server that comes back in time is not missed.
+      if (!wait.deadline.is_never()) pause = std::min(pause, (wait.deadline.moment() - now) / 2);
+      pause = std::max(pause, kShortestPause);
+      const BootTime again = wait.deadline.sooner(now + runtime_.jitter(pause)).moment();
       const Woken woken = co_await sleep_until(runtime_, again, wait.stop);
       if (woken == Woken::cancelled) co_return cancelled();
+      if (wait.deadline.passed(runtime_.now())) co_return grant;
       start_over(claim);
       continue;
     }
