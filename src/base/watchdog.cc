@@ -4,11 +4,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <mutex>
 #include <system_error>
 
 #include "base/exhausted.h"
 #include "base/thread.h"
+#include "base/thread_safety.h"
 #include "base/timer_heap.h"
 
 namespace holdfast::internal {
@@ -32,25 +32,24 @@ struct Watchdog::State : std::enable_shared_from_this<State> {
   State& operator=(const State&) = delete;
 
   void run();
-  void wake_at(BootTime moment);
-  void enqueue(Ward& ward);
-  std::shared_ptr<Ward> dequeue();
-  void look_at_due();
-  // Leaves the mutex meanwhile.
-  void start_workers(std::unique_lock<std::mutex>& lock);
-  void work(std::unique_lock<std::mutex>& lock);
+  void wake_at(BootTime moment) HOLDFAST_NEEDS_LOCK(mutex);
+  void enqueue(Ward& ward) HOLDFAST_NEEDS_LOCK(mutex);
+  std::shared_ptr<Ward> dequeue() HOLDFAST_NEEDS_LOCK(mutex);
+  void look_at_due() HOLDFAST_NEEDS_LOCK(mutex);
+  // These two leave the mutex meanwhile, through a reference, which Clang cannot follow.
+  void start_workers(CheckedLock& lock) HOLDFAST_NEEDS_LOCK(mutex) HOLDFAST_UNCHECKED_LOCKING;
+  void work(CheckedLock& lock) HOLDFAST_NEEDS_LOCK(mutex) HOLDFAST_UNCHECKED_LOCKING;
 
   const int alarm;  // a timerfd on CLOCK_BOOTTIME, which goes on while the machine sleeps
 
-  std::mutex mutex;
-  // All below is guarded by mutex.
-  TimerHeap wards;
-  BootTime wakes_at = BootTime::max();
-  std::shared_ptr<Ward> first;  // the queue
-  Ward* last = nullptr;
-  std::size_t queued = 0;
-  std::size_t workers = 0;
-  bool stopping = false;
+  CheckedMutex mutex;
+  TimerHeap wards HOLDFAST_GUARDED_BY(mutex);
+  BootTime wakes_at HOLDFAST_GUARDED_BY(mutex) = BootTime::max();
+  std::shared_ptr<Ward> first HOLDFAST_GUARDED_BY(mutex);  // the queue
+  Ward* last HOLDFAST_GUARDED_BY(mutex) = nullptr;
+  std::size_t queued HOLDFAST_GUARDED_BY(mutex) = 0;
+  std::size_t workers HOLDFAST_GUARDED_BY(mutex) = 0;
+  bool stopping HOLDFAST_GUARDED_BY(mutex) = false;
 };
 
 Watchdog::Watchdog() : state_(std::make_shared<State>()) {}
@@ -58,7 +57,7 @@ Watchdog::Watchdog() : state_(std::make_shared<State>()) {}
 Watchdog::~Watchdog() {
   if (!thread_.joinable()) return;
   {
-    const std::lock_guard lock(state_->mutex);
+    const CheckedLock lock(state_->mutex);
     state_->stopping = true;
     state_->wake_at(BootTime(Duration(1)));
   }
@@ -72,7 +71,7 @@ Watchdog::~Watchdog() {
 
 Result<void> Watchdog::start() {
   if (started_.load(std::memory_order_acquire)) return {};
-  const std::lock_guard lock(state_->mutex);
+  const CheckedLock lock(state_->mutex);
   if (started_) return {};
   try {
     thread_ = start_thread([state = state_] { state->run(); });
@@ -85,20 +84,20 @@ Result<void> Watchdog::start() {
 
 void Watchdog::watch(Ward& ward, BootTime moment) {
   if (fork_watch_.forked()) return;
-  const std::lock_guard lock(state_->mutex);
+  const CheckedLock lock(state_->mutex);
   state_->wards.arm(ward.alarm_, moment);
   if (moment < state_->wakes_at) state_->wake_at(moment);
 }
 
 void Watchdog::forget(Ward& ward) {
   if (fork_watch_.forked()) return;
-  const std::lock_guard lock(state_->mutex);
+  const CheckedLock lock(state_->mutex);
   state_->wards.disarm(ward.alarm_);
 }
 
 void Watchdog::expire(Ward& ward) {
   if (fork_watch_.forked()) return;
-  const std::lock_guard lock(state_->mutex);
+  const CheckedLock lock(state_->mutex);
   state_->wards.disarm(ward.alarm_);
   state_->enqueue(ward);
   if (state_->queued > 0) state_->wake_at(BootTime(Duration(1)));
@@ -149,7 +148,7 @@ void Watchdog::State::look_at_due() {
 // ---- Threads -------------------------------------------------------------------------------------
 
 void Watchdog::State::run() {
-  std::unique_lock lock(mutex);
+  CheckedLock lock(mutex);
   for (;;) {
     look_at_due();
     if (queued > 0) start_workers(lock);
@@ -164,7 +163,7 @@ void Watchdog::State::run() {
   }
 }
 
-void Watchdog::State::start_workers(std::unique_lock<std::mutex>& lock) {
+void Watchdog::State::start_workers(CheckedLock& lock) {
   const std::size_t wanted =
       std::min({std::max<std::size_t>(workers, 1), queued, kWorkersPerRound});
   workers += wanted;
@@ -173,7 +172,7 @@ void Watchdog::State::start_workers(std::unique_lock<std::mutex>& lock) {
   try {
     for (; started < wanted; ++started) {
       start_thread([state = shared_from_this()] {
-        std::unique_lock inner(state->mutex);
+        CheckedLock inner(state->mutex);
         state->work(inner);
         --state->workers;
       }).detach();
@@ -186,7 +185,7 @@ void Watchdog::State::start_workers(std::unique_lock<std::mutex>& lock) {
   if (workers == 0) work(lock);
 }
 
-void Watchdog::State::work(std::unique_lock<std::mutex>& lock) {
+void Watchdog::State::work(CheckedLock& lock) {
   while (queued > 0) {
     std::shared_ptr<Ward> ward = dequeue();
     lock.unlock();

@@ -76,7 +76,7 @@ BootTime Tally::counted_from(std::uint64_t token) const {
   }
   std::sort(moments.begin(), moments.end(), std::greater<>());
   HOLDFAST_REQUIRE(moments.size() >= majority());
-  return moments[majority() - 1];
+  return moments.at(majority() - 1);
 }
 
 std::size_t Tally::accepting(std::uint64_t token) const {
