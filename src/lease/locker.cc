@@ -88,6 +88,7 @@ Failure cancelled() { return Failure(Code::cancelled, "cancelled by the caller")
 void Locker::start_over(Claim& claim) { claim.id = draw_claim_id(runtime_); }
 
 Task<Result<Grant>> Locker::ask(Claim& claim, const Wait& wait) {
+  std::optional<Failure> outage;  // what kept us from asking
   for (Duration pause = kShortestPause;; pause = std::min(pause * 2, kLongestPause)) {
     Result<Grant> grant = co_await engine_->acquire(claim, wait);
     if (grant) co_return grant;
@@ -95,6 +96,7 @@ Task<Result<Grant>> Locker::ask(Claim& claim, const Wait& wait) {
     const BootTime now = runtime_.now();
     if (wait.queue && may_pass(grant.code()) && !wait.deadline.passed(now)) {
       observer_.on_retry(claim, grant.failure());
+      outage = grant.failure();
       // Closer together towards the end: a server that comes back in time is not missed.
       if (!wait.deadline.is_never()) pause = std::min(pause, (wait.deadline.moment() - now) / 2);
       pause = std::max(pause, kShortestPause);
@@ -107,6 +109,8 @@ Task<Result<Grant>> Locker::ask(Claim& claim, const Wait& wait) {
     }
     if (!grant.failure().busy()) co_return grant;
     Busy busy = *grant.failure().busy();
+    // The time was over before anybody told who holds it: that is no news of the lock.
+    if (outage && busy.holder.empty() && busy.token == 0) co_return *outage;
     busy.lock = claim.name.display();
     co_return Failure::busy(std::move(busy));
   }
