@@ -1,6 +1,8 @@
 // Readers and writers at a gate, wherever it keeps its mark.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <functional>
 #include <limits>
 #include <ostream>
@@ -204,6 +206,61 @@ TEST_P(FenceModes, BothNumbersOutliveAKilledProcess) {
   EXPECT_EQ(enter(reader(5)), kAdmitted);
   EXPECT_EQ(enter(reader(2)), Code::stale_token);
   EXPECT_EQ(enter(writer(8)), Code::stale_token);
+}
+
+// Every third token is a writer's. Whatever was acknowledged before the kill is in the mark, in its
+// mode; of what was under way, all or nothing.
+TEST_P(FenceModes, AHolderKilledAtAnyInstantLeavesBothNumbersWhole) {
+  struct Progress {
+    std::atomic<std::uint64_t> started{0};
+    std::atomic<std::uint64_t> acknowledged{0};
+    std::atomic<std::uint64_t> acknowledged_writer{0};
+  };
+  const unsigned seed = any_seed();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937 random(seed);
+  Shared<Progress> progress;
+  int killed_at_work = 0;
+  useconds_t window_us = 1000;  // follows the speed of the disk
+  for (int round = 0; round < 60; ++round) {
+    const std::uint64_t before = progress->acknowledged;
+    Shared<std::atomic<bool>> working;
+    Child holder([&] {
+      FenceGate gate = open();
+      for (;;) {
+        const std::uint64_t token = ++progress->started;
+        *working = true;
+        const Ticket ticket = token % 3 == 0 ? writer(token) : reader(token);
+        static_cast<void>(gate.enter(ticket).value());
+        if (ticket.mode == Mode::exclusive) progress->acknowledged_writer = token;
+        progress->acknowledged = token;
+      }
+      return 0;
+    });
+    wait_until_set(*working);
+    ::usleep(std::uniform_int_distribution<useconds_t>(0, window_us)(random));
+    holder.kill_hard();
+    if (progress->acknowledged != progress->started) ++killed_at_work;
+    const std::uint64_t done = progress->acknowledged - before;
+    if (done == 0) window_us += window_us / 4;
+    if (done > 4) window_us -= window_us / 2;
+
+    const std::uint64_t newest = open().mark().value().value();
+    ASSERT_GE(newest, progress->acknowledged);
+    ASSERT_LE(newest, progress->started);
+    progress->started = newest;  // a token that did not arrive is shown again: there are no gaps
+    // The last writer that the mark has seen.
+    const std::uint64_t highest = newest - newest % 3;
+    ASSERT_GE(highest, progress->acknowledged_writer);
+    if (highest == 0) continue;
+    ASSERT_EQ(enter(reader(highest)), kAdmitted) << "after " << newest;
+    ASSERT_EQ(enter(reader(highest - 1)), Code::stale_token) << "after " << newest;
+    if (highest != newest) {
+      ASSERT_EQ(enter(writer(highest)), Code::stale_token) << "after " << newest;
+    }
+  }
+  EXPECT_GT(killed_at_work, 15) << "the kills missed: this showed nothing";
+  EXPECT_GT(progress->acknowledged_writer, 3U);
 }
 
 TEST(WithLockModes, AFunctionThatTakesATicketLearnsTheMode) {
