@@ -26,7 +26,7 @@ constexpr const char* kExamples = R"(Examples:
   holdfast run disk --permits 4 --wait 10m -- rsync -a src/ dst/
   holdfast run demo -- sh -c 'echo "my fencing token is $HOLDFAST_TOKEN"'
 
-CMD runs in a process group of its own with HOLDFAST_NAME, HOLDFAST_TOKEN and
+CMD runs in a process group of its own with HOLDFAST_NAME, HOLDFAST_TOKEN, HOLDFAST_MODE and
 HOLDFAST_VALID_UNTIL_MS in its environment. If the lock is lost, CMD and all its descendants are
 ended (SIGTERM, then SIGKILL) before anybody else can hold it. When CMD ends by itself the lock is
 released, even if it left background processes behind. With --json CMD's standard output goes to
@@ -54,7 +54,8 @@ class RunCommand {
   RunCommand(const Session& session, ClaimPlan plan, std::vector<std::string> words)
       : session_(session), plan_(std::move(plan)) {
     command_.words = std::move(words);
-    command_.variables = {"HOLDFAST_NAME=" + plan_.name.bytes()};
+    command_.variables = {"HOLDFAST_NAME=" + plan_.name.bytes(),
+                          std::string("HOLDFAST_MODE=") + mode_name(plan_.mode)};
     command_.output_to_stderr = session.json;
   }
 

@@ -1,8 +1,9 @@
-// A service of your own behind a fence: a ledger that several workers reach, each with the token of
-// its lease. The worker that was paused too long is refused, and nothing is lost.
+// A service of your own behind a fence: a ledger that several workers reach, each with the ticket of
+// its lease: token and mode. The worker that was paused too long is refused, and nothing is lost;
+// readers of a shared lock do not disturb each other.
 //
-// Here the two leases are played, so that the pause happens every time; in a program of yours the
-// tokens come from `lease->token()`.
+// Here the leases are played, so that the pause happens every time; in a program of yours a lease
+// is a ticket, and over the network you send its token() and mode().
 #include <unistd.h>
 
 #include <filesystem>
@@ -20,9 +21,9 @@ class Ledger {
       : file_(directory / "ledger.txt"),
         gate_(holdfast::FenceGate::in_file(directory / "ledger.fence").value()) {}
 
-  // Reads show their token too: from here on, no older holder can write.
-  holdfast::Result<int> balance(holdfast::Token token) {
-    auto pass = gate_.enter(token);
+  // Reads show their ticket too: from here on, no older holder can write.
+  holdfast::Result<int> balance(const holdfast::Ticket& ticket) {
+    auto pass = gate_.enter(ticket);
     if (!pass) return pass.failure();
     return load();
   }
@@ -45,6 +46,18 @@ class Ledger {
   holdfast::FenceGate gate_;
 };
 
+// C and D have the shared lock at the same time, E has it exclusively after them.
+int read_together(Ledger& ledger) {
+  const holdfast::Ticket c(holdfast::Token(35), holdfast::Mode::shared);
+  const holdfast::Ticket d(holdfast::Token(36), holdfast::Mode::shared);
+  const bool together = ledger.balance(d) && ledger.balance(c) && ledger.balance(d);
+  const auto written_by_e = ledger.set_balance(holdfast::Token(37), 20);
+  const auto late = ledger.balance(c);
+  std::cout << "C and D: " << (together ? "read" : "refused") << '\n'
+            << "C, after E: " << (late ? "read" : late.message()) << '\n';
+  return together && written_by_e && !late ? 0 : 1;
+}
+
 // Worker A read the balance, and was paused until its lease had ended. B got the lock meanwhile.
 int run(const std::filesystem::path& directory) {
   Ledger ledger(directory);
@@ -60,7 +73,7 @@ int run(const std::filesystem::path& directory) {
             << "B: " << (written_by_b ? "written" : written_by_b.message()) << '\n'
             << "balance: " << ledger.balance(b).value() << '\n';
   const bool fenced = !written_by_a && written_by_a.code() == holdfast::Code::stale_token;
-  return fenced && written_by_b && ledger.balance(b).value() == 10 ? 0 : 1;
+  return fenced && written_by_b && ledger.balance(b).value() == 10 ? read_together(ledger) : 1;
 }
 
 }  // namespace

@@ -12,10 +12,10 @@ namespace {
 holdfast::Result<int> add_one(holdfast::Client& client, holdfast::RedisFence& fence) {
   auto lease = client.mutex("example:counter.lock").acquire();
   if (!lease) return lease.failure();
-  const auto before = fence.get("example:counter", lease->token());  // raises the mark
+  const auto before = fence.get("example:counter", *lease);  // raises the mark
   if (!before) return before.failure();
   const int number = std::stoi(before->value_or("0")) + 1;
-  const auto written = fence.set("example:counter", lease->token(), std::to_string(number));
+  const auto written = fence.set("example:counter", *lease, std::to_string(number));
   if (!written) return written.failure();
   return number;
 }

@@ -90,7 +90,7 @@ std::vector<Belief> beliefs_in(const History& history) {
       present[event.who] = beliefs.size();
       const auto since = asked.find(event.who);
       const BootTime begin = since == asked.end() ? event.at : since->second;
-      beliefs.push_back({event.who, event.token, begin, event.at, event.at});
+      beliefs.push_back({event.who, event.token, begin, event.at, event.at, event.shared});
       continue;
     }
     const auto mine = present.find(event.who);
@@ -113,7 +113,8 @@ std::vector<Overlap> overlaps_among(std::vector<Belief> beliefs) {
     std::erase_if(open, [&](const Belief* other) { return other->until <= belief.from; });
     for (const Belief* other : open) {
       // A grant that nobody acted on has no length and overlaps nothing.
-      if (belief.until > belief.from) overlaps.push_back({*other, belief});
+      const bool together = belief.shared && other->shared;
+      if (belief.until > belief.from && !together) overlaps.push_back({*other, belief});
     }
     open.push_back(&belief);
   }
@@ -170,6 +171,7 @@ std::vector<std::string> token_troubles_in(const std::vector<Belief>& beliefs) {
 
 std::vector<std::string> token_troubles_at_fences(const History& history) {
   struct Seen {
+    std::uint64_t writer = 0;  // the highest exclusive token
     std::uint64_t highest = 0;
     std::map<std::uint64_t, std::string> owners;
   };
@@ -182,10 +184,12 @@ std::vector<std::string> token_troubles_at_fences(const History& history) {
     if (resource->fence == Fence::writes_only && event.kind == EventKind::read) continue;
     Seen& seen = resources[event.resource];
     const std::string token = std::to_string(event.token);
-    if (event.token < seen.highest) {
+    const std::uint64_t limit = event.shared ? seen.writer : seen.highest;
+    if (event.token < limit) {
       troubles.push_back(event.resource + " let in " + event.who + " with " + token + " after " +
-                         std::to_string(seen.highest));
+                         std::to_string(limit));
     }
+    if (!event.shared) seen.writer = std::max(seen.writer, event.token);
     seen.highest = std::max(seen.highest, event.token);
     const auto [owner, is_new] = seen.owners.emplace(event.token, event.who);
     if (!is_new && owner->second != event.who) {

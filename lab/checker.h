@@ -12,8 +12,9 @@
 // Where a client whose recipe has no tokens took part, nobody knows what a fence would have done.
 //
 // Tokens. A token is given to one grant only; a grant that was asked for after another one was made
-// has the higher token. And as the resource saw them: what a fence let in has no lower token than
-// what it let in before, and one token comes from one client.
+// has the higher token. And as the resource saw them: a writer that a fence let in has no lower token
+// than anybody it let in before, a reader no lower one than any writer before it, and one token comes
+// from one client. Readers of a shared lock hold it together: their beliefs do not overlap.
 #pragma once
 
 #include <string>
@@ -30,7 +31,8 @@ struct Belief {
   std::uint64_t token = 0;
   BootTime asked;
   BootTime from;
-  BootTime until;  // the last moment of which there is evidence
+  BootTime until;       // the last moment of which there is evidence
+  bool shared = false;  // as a reader
 };
 
 // Two of them at the same time.

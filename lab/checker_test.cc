@@ -179,6 +179,40 @@ TEST(CheckerTest, AFenceThatLetsInALowerTokenOrATokenOfTwoIsTrouble) {
   EXPECT_EQ(check(open).verdict.token_order, Answer::no);
 }
 
+TEST(CheckerTest, AReaderIsMeasuredByWritersAndAWriterByAll) {
+  const auto at_fence = [](const std::string& who, std::uint64_t token, bool shared) {
+    return Event{.who = who,
+                 .kind = shared ? read : wrote,
+                 .resource = ResourceId{"s", Fence::full}.text(),
+                 .token = token,
+                 .shared = shared};
+  };
+  const History readers{at_fence("B", 5, true), at_fence("A", 4, true)};
+  EXPECT_EQ(check(readers).verdict.token_order, Answer::no);
+  const History late_reader{at_fence("B", 5, false), at_fence("A", 4, true)};
+  EXPECT_EQ(check(late_reader).verdict.token_order, Answer::yes);
+  const History hidden{at_fence("B", 5, false), at_fence("C", 7, true), at_fence("A", 4, true)};
+  EXPECT_EQ(check(hidden).verdict.token_order, Answer::yes);
+  const History late_writer{at_fence("B", 5, true), at_fence("A", 4, false)};
+  EXPECT_EQ(check(late_writer).verdict.token_order, Answer::yes);
+}
+
+TEST(CheckerTest, ReadersHoldTogether) {
+  const auto at = [](int second, const std::string& who, EventKind kind, bool shared) {
+    return Event{.at = BootTime(std::chrono::seconds(second)),
+                 .who = who,
+                 .kind = kind,
+                 .token = static_cast<std::uint64_t>(second),
+                 .shared = shared};
+  };
+  const auto both = [&](bool second_is_reader) {
+    return History{at(1, "A", granted, true), at(2, "B", granted, second_is_reader),
+                   at(3, "A", believed, true), at(4, "B", believed, second_is_reader)};
+  };
+  EXPECT_EQ(check(both(true)).verdict.overlap, Answer::no);
+  EXPECT_EQ(check(both(false)).verdict.overlap, Answer::yes);
+}
+
 TEST(CheckerTest, WithoutTokensNobodyKnowsWhatAFenceWouldHaveDone) {
   Story story;
   story.then("A", granted).at("A", wrote, Fence::none, 1).at("B", wrote, Fence::none, 1);

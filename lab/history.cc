@@ -82,6 +82,7 @@ std::string to_line(const Event& event) {
   if (event.token != 0) line["token"] = event.token;
   if (event.value != 0) line["value"] = event.value;
   if (!event.text.empty()) line["text"] = event.text;
+  if (event.shared) line["mode"] = "shared";
   return line.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -97,7 +98,8 @@ std::optional<Event> parse_event(std::string_view line) {
                  .resource = json.value("resource", ""),
                  .token = json.value("token", std::uint64_t{0}),
                  .value = json.value("value", std::int64_t{0}),
-                 .text = json.value("text", "")};
+                 .text = json.value("text", ""),
+                 .shared = json.value("mode", "") == "shared"};
   } catch (const Json::exception&) {
     return std::nullopt;
   }

@@ -5,7 +5,7 @@
 //   {"at":81230198211,"who":"A","event":"read","resource":"ABAB/full/register","token":33,"value":0}
 //   {"at":81230200011,"who":"server","event":"fault","text":"node 1: clock +60 s"}
 //
-// A resource is named SHEET/FENCE/KIND (see ResourceId). Its events are stamped while nobody else
+// An event of a shared holder has "mode":"shared". A resource is named SHEET/FENCE/KIND (see ResourceId). Its events are stamped while nobody else
 // is at the resource, so their order is the order in which it served.
 //
 // Thread safety: values. A HistoryFile may be written by any number of processes at once.
@@ -57,6 +57,7 @@ struct Event {
   std::uint64_t token = 0;
   std::int64_t value = 0;
   std::string text;
+  bool shared = false;  // the lock is asked for, held or shown as a reader's
 
   bool operator==(const Event&) const = default;
 };

@@ -18,7 +18,8 @@ TEST(HistoryTest, AnEventSurvivesItsLine) {
                     .resource = "ABAB/full/register",
                     .token = ~std::uint64_t{0},
                     .value = -3,
-                    .text = "\"quoted\"\n"};
+                    .text = "\"quoted\"\n",
+                    .shared = true};
   const std::string line = to_line(event);
   EXPECT_EQ(line.find('\n'), std::string::npos);
   EXPECT_EQ(parse_event(line), event);

@@ -11,10 +11,10 @@
 //                                     held() is false  client may hold it
 //
 // What a lease cannot promise: that your process was not paused between held() and the write that
-// follows it. Give token() to the resource and let it check (see fence.h).
+// follows it. Give the lease, or token() and mode(), to the resource and let it check (see fence.h).
 //
-// Thread safety: token(), held(), valid_until(), lost() and name() from any thread; the rest from
-// one thread at a time. Moving it transfers ownership.
+// Thread safety: token(), mode(), held(), valid_until(), lost() and name() from any thread; the rest
+// from one thread at a time. Moving it transfers ownership.
 #pragma once
 
 #include <memory>
@@ -63,9 +63,11 @@ class [[nodiscard]] HOLDFAST_API Lease {
   // False for a default-constructed, moved-from, released or detached lease.
   explicit operator bool() const { return record_ != nullptr; }
 
-  // REQUIRES for the next four: the lease is not empty (LockError, closed).
+  // REQUIRES for the next five: the lease is not empty (LockError, closed).
   const Name& name() const;
   Token token() const;
+  // As it was acquired. A fence must know it: see ticket.h.
+  Mode mode() const;
   // The moment until which the lock is surely ours, as far as clocks can tell.
   BootTime valid_until() const;
   // Triggered before valid_until passes, or as soon as the engine says that the lock is gone, whatever else

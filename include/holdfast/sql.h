@@ -8,7 +8,8 @@
 //       nothing of it is there. It excludes, and is excluded by, leases of the same name of
 //       recipe=row (MySQL) and recipe=advisory (PostgreSQL).
 //   fence                     BEGIN; admit…; read or write; COMMIT
-//       The lock is anywhere, and its token guards rows of yours. Reads must be guarded too.
+//       The lock is anywhere, and its token guards rows of yours. Reads must be guarded too. The
+//       rule for exclusive and shared tokens is that of fence.h.
 //
 // Thread safety: functions without state.
 #pragma once
@@ -19,6 +20,7 @@
 
 #include "holdfast/export.h"
 #include "holdfast/ids.h"
+#include "holdfast/ticket.h"
 
 namespace holdfast::sql {
 
@@ -31,10 +33,17 @@ enum class Dialect { mysql, postgres };
 HOLDFAST_API std::vector<std::string> lock_in_transaction(Dialect dialect, const Name& name,
                                                           std::string_view prefix = {});
 
-// The last statement returns one cell: 1 if the token is the newest that was seen at `resource`,
-// 0 if somebody newer has been there: then roll back. The mark stays locked until your transaction
-// ends, so that nobody comes in between.
-HOLDFAST_API std::vector<std::string> admit(Dialect dialect, const Name& resource, Token token);
+// The last statement returns one cell: 1 if the ticket was admitted, 0 if somebody newer has been
+// at `resource`: then roll back. The mark stays locked until your transaction ends, so that nobody
+// comes in between. After a shared ticket, read only.
+// Throws LockError (invalid_argument) for token 0 and for a permit, which no mark can check.
+//
+// They need table holdfast_fence_writer, which earlier versions did not: if the server does not
+// know it (error 1146 of MySQL, 42P01 of PostgreSQL), run tables() once more, as a user with the
+// right to create tables. No table is altered, and earlier versions may go on using theirs at the
+// same time: see docs/FENCING.md.
+HOLDFAST_API std::vector<std::string> admit(Dialect dialect, const Name& resource,
+                                            const Ticket& ticket);
 
 // What makes the tables that these need.
 HOLDFAST_API std::vector<std::string> tables(Dialect dialect);

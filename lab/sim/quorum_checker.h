@@ -56,8 +56,10 @@ class QuorumChecker final : public VoteWatcher {
   struct Read {
     ProtectedRegister::Read bare, write_fenced, fenced;
   };
-  Read read(Token token);
-  void write(Token token, const Read& read);
+  Read read(const Ticket& ticket);
+  void write(const Ticket& ticket, const Read& read);
+  // One more read by a holder that read `before`: nobody may have written in between.
+  Read read_again(const Ticket& ticket, const Read& before);
 
  private:
   void check_overtaking(const Claim& claim, Token token);

@@ -44,17 +44,18 @@ Resource::Resource(const std::filesystem::path& folder, ResourceId id, HistoryFi
   if (id_.fence != Fence::none) gate_ = FenceGate::in_file(file_.string() + ".fence").value();
 }
 
-std::optional<std::int64_t> Resource::read(const std::string& who, Token token) {
+std::optional<std::int64_t> Resource::read(const std::string& who, const Ticket& ticket) {
   const Turn turn(file_);
   if (id_.fence == Fence::full) {
-    const Result<FenceGate::Pass> pass = gate_->enter(token);
+    const Result<FenceGate::Pass> pass = gate_->enter(ticket);
     if (!pass) {
       if (pass.code() != Code::stale_token) pass.value();  // throws: from this no verdict follows
       history_.add({.who = who,
                     .kind = EventKind::barred,
                     .resource = id_.text(),
-                    .token = token.value(),
-                    .text = "read"});
+                    .token = ticket.token.value(),
+                    .text = "read",
+                    .shared = ticket.mode == Mode::shared});
       return std::nullopt;
     }
   }
@@ -62,20 +63,21 @@ std::optional<std::int64_t> Resource::read(const std::string& who, Token token) 
   history_.add({.who = who,
                 .kind = EventKind::read,
                 .resource = id_.text(),
-                .token = token.value(),
-                .value = value});
+                .token = ticket.token.value(),
+                .value = value,
+                .shared = ticket.mode == Mode::shared});
   return value;
 }
 
-bool Resource::write(const std::string& who, Token token, std::int64_t value) {
+bool Resource::write(const std::string& who, const Ticket& ticket, std::int64_t value) {
   const Turn turn(file_);
   Event event{.who = who,
               .kind = EventKind::wrote,
               .resource = id_.text(),
-              .token = token.value(),
+              .token = ticket.token.value(),
               .value = value};
   if (id_.fence != Fence::none) {
-    const Result<FenceGate::Pass> pass = gate_->enter(token);
+    const Result<FenceGate::Pass> pass = gate_->enter(ticket);
     if (!pass) {
       if (pass.code() != Code::stale_token) pass.value();
       event.kind = EventKind::barred;

@@ -24,9 +24,9 @@ class Resource {
   const ResourceId& id() const { return id_; }
 
   // Nothing if the fence refuses.
-  std::optional<std::int64_t> read(const std::string& who, Token token);
-  // False if the fence refuses.
-  bool write(const std::string& who, Token token, std::int64_t value);
+  std::optional<std::int64_t> read(const std::string& who, const Ticket& ticket);
+  // False if the fence refuses. REQUIRES: an exclusive ticket.
+  bool write(const std::string& who, const Ticket& ticket, std::int64_t value);
 
  private:
   class Turn;

@@ -58,5 +58,20 @@ TEST_F(ResourceTest, AnOldHoldersReadIsRefusedToo) {
   EXPECT_EQ(check(history()).barred, 1U);
 }
 
+TEST_F(ResourceTest, ReadersOfASharedLockReadTogether) {
+  Resource full = resource(Fence::full);
+  const Ticket one(Token(33), Mode::shared);
+  const Ticket other(Token(34), Mode::shared);
+  EXPECT_TRUE(full.read("A", one));
+  EXPECT_TRUE(full.read("B", other));
+  EXPECT_TRUE(full.read("A", one)) << "B has a newer token, and is a reader, too";
+  EXPECT_EQ(check(history()).verdict.token_order, Answer::no);
+  EXPECT_FALSE(full.write("C", Token(32), 1)) << "a late writer";
+  EXPECT_TRUE(full.write("D", Token(35), 1));
+  EXPECT_FALSE(full.read("A", one)) << "a late reader";
+  EXPECT_EQ(check(history()).barred, 2U);
+  EXPECT_EQ(check(history()).verdict.token_order, Answer::no);
+}
+
 }  // namespace
 }  // namespace holdfast::lab

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "base/url.h"
 #include "engines/redis/performer.h"
+#include "fence/mark.h"
 
 namespace holdfast {
 
@@ -15,6 +16,7 @@ namespace {
 using internal::RealRuntime;
 using internal::run_blocking;
 using internal::Url;
+using internal::fence::problem_with_write;
 using internal::redis::Invocation;
 using internal::redis::Keys;
 using internal::redis::Node;
@@ -25,29 +27,64 @@ using internal::redis::Settings;
 
 // ---- Scripts -----------------------------------------------------------------------------------
 
+// Only writes: before anything is looked at, or raised.
+constexpr std::string_view kWritersOnly = R"lua(
+if ARGV[2] ~= 'exclusive' then return {-1, 'only an exclusive token may write'} end
+)lua";
+
 // What comes before a token is checked: nothing is written here. Lua's numbers are doubles, exact
 // up to 2^53 only, so tokens stay text: of two numbers without leading zeros the longer is higher.
+//
+// The mark's own key has the highest token of all: programs without modes know no other. The
+// writer's key has the highest exclusive token and, behind it, the mark that it was written with;
+// it counts only as long as that is the mark. In all other cases an exclusive token was the last to
+// raise the mark, or a program without modes was.
 constexpr std::string_view kLook = R"lua(
-local data, mark_key, lock = KEYS[1], KEYS[2], KEYS[3]
+if #KEYS ~= 4 then return {-1, 'the keys are data, mark, lock and writer'} end
+local data, mark_key, lock, writer_key = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local function number(text)
   return string.find(text, '^[1-9]%d*$') and
     (#text < 20 or (#text == 20 and text <= '18446744073709551615'))
 end
-if lock and redis.call('EXISTS', lock) == 1 then return {-1, 'lock'} end
-for _, key in ipairs({data, mark_key}) do
+local function below(one, other)
+  return #one < #other or (#one == #other and one < other)
+end
+if redis.call('EXISTS', lock) == 1 then return {-1, 'lock'} end
+for _, key in ipairs({data, mark_key, writer_key}) do
   local kind = redis.call('TYPE', key).ok
   if kind ~= 'none' and kind ~= 'string' then return {-1, key .. ' is a ' .. kind} end
 end
 local mark = redis.call('GET', mark_key) or '0'
 if mark ~= '0' and not number(mark) then return {-1, mark_key .. ' is no mark'} end
+local writer, kept = mark, redis.call('GET', writer_key)
+if kept then
+  local token, with = string.match(kept, '^(%d+) (%d+)$')
+  if not token or (token ~= '0' and not number(token)) then
+    return {-1, writer_key .. ' is no mark'}
+  end
+  if with == mark and below(token, mark) then writer = token end
+end
 )lua";
 
-// Then the token is checked, and becomes the mark.
+// Then the token is checked, and raises the mark.
 constexpr std::string_view kAdmit = R"lua(
-local token = ARGV[1]
+local token, mode = ARGV[1], ARGV[2]
 if not token or not number(token) then return {-1, 'the token is no number above 0'} end
-if #token < #mark or (#token == #mark and token < mark) then return {0, mark} end
-if token ~= mark then redis.call('SET', mark_key, token) end
+if mode == 'exclusive' then
+  if below(token, mark) then return {0, mark} end
+  if token ~= mark then redis.call('SET', mark_key, token) end
+  if kept then redis.call('DEL', writer_key) end
+  mark = token
+elseif mode == 'shared' then
+  if below(token, writer) then return {0, writer} end
+  if below(mark, token) then
+    redis.call('SET', mark_key, token)
+    redis.call('SET', writer_key, writer .. ' ' .. token)
+    mark = token
+  end
+else
+  return {-1, 'the mode is neither exclusive nor shared'}
+end
 )lua";
 
 const std::string& mark_script() {
@@ -80,27 +117,24 @@ Failure unusable(const std::string& key, const std::string& reason) {
 }
 
 // Nothing if the token was admitted.
-std::optional<Failure> refusal(const std::string& key, Token token, const Reply& reply) {
+std::optional<Failure> refusal(const std::string& key, const Ticket& ticket, const Reply& reply) {
   const Reply& verdict = reply.at(0);
   if (verdict.kind == Reply::Kind::integer && verdict.number == 1) return std::nullopt;
   if (verdict.kind == Reply::Kind::integer && verdict.number == 0) {
-    return Failure(Code::stale_token, "token " + token.str() + " is stale at " + quoted(key) +
-                                          ": a holder with token " + reply.at(1).text +
-                                          " has been there");
+    const bool shared = ticket.mode == Mode::shared;
+    return Failure(Code::stale_token, (shared ? "shared token " : "token ") + ticket.token.str() +
+                                          " is stale at " + quoted(key) + ": " +
+                                          (shared ? "an exclusive" : "a") + " holder with token " +
+                                          reply.at(1).text + " has been there");
   }
   const std::string& reason = reply.at(1).text;
   return unusable(key, reason.empty() ? "its answer makes no sense" : reason);
 }
 
-std::optional<Failure> problem_with(std::string_view key, std::optional<Token> token) {
-  if (const auto problem = Name::problem_with(key)) {
-    return Failure(Code::invalid_argument, "the key of fenced data: " + *problem);
-  }
-  if (token && token->value() == 0) {
-    return Failure(Code::invalid_argument,
-                   "token 0 is no token; the lease's engine must give one (see Guarantees)");
-  }
-  return std::nullopt;
+std::optional<Failure> problem_with(std::string_view key) {
+  const auto problem = Name::problem_with(key);
+  if (!problem) return std::nullopt;
+  return Failure(Code::invalid_argument, "the key of fenced data: " + *problem);
 }
 
 }  // namespace
@@ -111,7 +145,7 @@ struct RedisFence::Impl {
   // What is done with the data.
   struct Request {
     std::string key;  // prefix included
-    std::optional<Token> token;
+    std::optional<Ticket> ticket;
     std::optional<std::string> value;
   };
 
@@ -185,15 +219,18 @@ Task<Result<Performer::Performed>> RedisFence::Impl::run(Script& script, const R
   }
   const Keys keys = Keys::of_fenced(request.key);
   internal::redis::Words arguments;
-  if (request.token) arguments.add(request.token->str());
+  if (request.ticket) {
+    arguments.add(request.ticket->token.str());
+    arguments.add(mode_name(request.ticket->mode));
+  }
   if (request.value) arguments.add(*request.value);
   const auto invocation_for = [&](Node&) { return Invocation{&script, &keys, arguments}; };
   const Deadline deadline = performer->request_deadline(Deadline::never());
   Result<Performer::Performed> performed =
       co_await performer->perform(keys, std::cref(invocation_for), false, deadline);
-  if (!performed || !request.token) co_return performed;
+  if (!performed || !request.ticket) co_return performed;
   // What was refused, the replicas need not have: a refusal is never wrong.
-  if (refusal(request.key, *request.token, performed->answer.reply)) co_return performed;
+  if (refusal(request.key, *request.ticket, performed->answer.reply)) co_return performed;
   const Result<void> confirmed =
       co_await performer->replicated(*performed->node, performed->answer.generation, deadline);
   if (confirmed) co_return performed;
@@ -203,7 +240,7 @@ Task<Result<Performer::Performed>> RedisFence::Impl::run(Script& script, const R
 Task<Result<void>> RedisFence::Impl::change(Request request) {
   const Result<Performer::Performed> performed = co_await run(set, request);
   if (!performed) co_return performed.failure();
-  const auto refused = refusal(request.key, *request.token, performed->answer.reply);
+  const auto refused = refusal(request.key, *request.ticket, performed->answer.reply);
   if (!refused) co_return Result<void>();
   // An attempt whose answer was lost may have been done before somebody newer came.
   if (performed->repeated && refused->code() == Code::stale_token) {
@@ -218,7 +255,7 @@ Task<Result<std::optional<std::string>>> RedisFence::Impl::read(Request request)
   const Result<Performer::Performed> performed = co_await run(get, request);
   if (!performed) co_return performed.failure();
   const Reply& reply = performed->answer.reply;
-  if (const auto refused = refusal(request.key, *request.token, reply)) co_return *refused;
+  if (const auto refused = refusal(request.key, *request.ticket, reply)) co_return *refused;
   const Reply& data = reply.at(2);
   if (data.kind != Reply::Kind::bulk) co_return std::optional<std::string>();
   co_return std::optional<std::string>(data.text);
@@ -255,51 +292,61 @@ RedisFence::RedisFence(RedisFence&&) noexcept = default;
 RedisFence& RedisFence::operator=(RedisFence&&) noexcept = default;
 RedisFence::~RedisFence() = default;
 
-Result<void> RedisFence::set(std::string_view key, Token token, std::string_view value) {
+Result<void> RedisFence::set(std::string_view key, const Ticket& ticket, std::string_view value) {
   if (!impl_) return Failure(Code::closed, "this fence was moved from");
-  if (const auto problem = problem_with(key, token)) return *problem;
-  Impl::Request request{impl_->prefixed(key), token, std::string(value)};
+  if (const auto problem = problem_with(key)) return *problem;
+  if (const auto problem = problem_with_write(ticket)) return *problem;
+  Impl::Request request{impl_->prefixed(key), ticket, std::string(value)};
   return run_blocking(impl_->runtime, impl_->change(std::move(request)));
 }
 
-Result<void> RedisFence::erase(std::string_view key, Token token) {
+Result<void> RedisFence::erase(std::string_view key, const Ticket& ticket) {
   if (!impl_) return Failure(Code::closed, "this fence was moved from");
-  if (const auto problem = problem_with(key, token)) return *problem;
-  Impl::Request request{impl_->prefixed(key), token, std::nullopt};
+  if (const auto problem = problem_with(key)) return *problem;
+  if (const auto problem = problem_with_write(ticket)) return *problem;
+  Impl::Request request{impl_->prefixed(key), ticket, std::nullopt};
   return run_blocking(impl_->runtime, impl_->change(std::move(request)));
 }
 
-Result<std::optional<std::string>> RedisFence::get(std::string_view key, Token token) {
+Result<std::optional<std::string>> RedisFence::get(std::string_view key, const Ticket& ticket) {
   if (!impl_) return Failure(Code::closed, "this fence was moved from");
-  if (const auto problem = problem_with(key, token)) return *problem;
-  Impl::Request request{impl_->prefixed(key), token, std::nullopt};
+  if (const auto problem = problem_with(key)) return *problem;
+  if (const auto problem = internal::fence::problem_with(ticket)) return *problem;
+  Impl::Request request{impl_->prefixed(key), ticket, std::nullopt};
   return run_blocking(impl_->runtime, impl_->read(std::move(request)));
 }
 
 Result<Token> RedisFence::mark(std::string_view key) {
   if (!impl_) return Failure(Code::closed, "this fence was moved from");
-  if (const auto problem = problem_with(key, std::nullopt)) return *problem;
+  if (const auto problem = problem_with(key)) return *problem;
   Impl::Request request{impl_->prefixed(key), std::nullopt, std::nullopt};
   return run_blocking(impl_->runtime, impl_->look(std::move(request)));
 }
 
 const std::string& RedisFence::set_script() {
-  static const std::string source = std::string(kLook).append(kAdmit) + R"lua(
-if ARGV[2] then redis.call('SET', data, ARGV[2]) else redis.call('DEL', data) end
-return {1, token}
+  static const std::string source = std::string(kWritersOnly).append(kLook).append(kAdmit) + R"lua(
+if ARGV[3] then redis.call('SET', data, ARGV[3]) else redis.call('DEL', data) end
+return {1, mark}
 )lua";
   return source;
 }
 
 const std::string& RedisFence::get_script() {
   static const std::string source = std::string(kLook).append(kAdmit) + R"lua(
-return {1, token, redis.call('GET', data)}
+return {1, mark, redis.call('GET', data)}
 )lua";
   return source;
 }
 
 std::string RedisFence::mark_key(std::string_view key) {
   return internal::redis::sibling_key(std::string(key), 'f');
+}
+
+std::vector<std::string> RedisFence::script_keys(std::string_view key) {
+  const Keys keys = Keys::of_fenced(std::string(key));
+  std::vector<std::string> all;
+  for (std::size_t i = 0; i < keys.all.count(); ++i) all.emplace_back(keys.all.at(i));
+  return all;
 }
 
 }  // namespace holdfast

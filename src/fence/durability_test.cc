@@ -105,6 +105,23 @@ TEST_F(DurabilityTest, GrownMarkIsFlushedAndAKnownOneIsNot) {
   EXPECT_EQ(calls_of([&] { EXPECT_FALSE(gate.enter(Token(5))); }), Calls{});
 }
 
+TEST_F(DurabilityTest, EitherNumberOfTheMarkIsFlushedWhenItGrows) {
+  for (const bool sqlite : {false, true}) {
+    FenceGate gate = sqlite ? FenceGate::in_sqlite(dir_ / "x.db", "x").value()
+                            : FenceGate::in_file(fence_).value();
+    const std::string flushed = sqlite ? "flush x.db" : "flush x.fence";
+    const auto flushes = [&](const Ticket& ticket) {
+      const Calls calls = calls_of([&] { EXPECT_TRUE(gate.enter(ticket)); });
+      return std::count(calls.begin(), calls.end(), flushed);
+    };
+    ASSERT_TRUE(gate.enter(Token(5)));
+    EXPECT_EQ(flushes({Token(8), Mode::shared}), 1) << "the highest of all";
+    EXPECT_EQ(flushes({Token(7), Mode::shared}), 0) << "nothing has changed";
+    EXPECT_EQ(flushes({Token(8), Mode::exclusive}), sqlite ? 1 : 2) << "the highest exclusive one";
+    EXPECT_EQ(flushes({Token(8), Mode::exclusive}), 0);
+  }
+}
+
 TEST_F(DurabilityTest, MarkOfAKilledWriterIsFlushedBeforeAnybodyReliesOnIt) {
   ASSERT_TRUE(FenceGate::in_file(fence_).value().enter(Token(5)));
   // Another object stands for another process: it cannot know whether the 5 was flushed.

@@ -9,21 +9,20 @@
 
 namespace holdfast {
 
+using internal::fence::Mark;
 using internal::fence::MarkSession;
 using internal::fence::MarkStore;
 
 namespace {
 
-Failure stale(const MarkStore& store, Token token, Token mark) {
-  return {Code::stale_token, "fence " + store.display() + ": token " + token.str() +
-                                 " is stale, token " + mark.str() +
+Failure stale(const MarkStore& store, const Ticket& ticket, const Mark& mark) {
+  const bool shared = ticket.mode == Mode::shared;
+  return {Code::stale_token, "fence " + store.display() + ": " + (shared ? "shared " : "") +
+                                 "token " + ticket.token.str() + " is stale, " +
+                                 (shared ? "exclusive " : "") + "token " +
+                                 outranking(mark, ticket).str() +
                                  " has been here: the lock has a newer holder. Give up what was "
                                  "read under the old token, and acquire the lock again"};
-}
-
-Failure no_token() {
-  return {Code::invalid_argument,
-          "0 is not a fencing token: pass the token of a lease, from an engine that has tokens"};
 }
 
 Failure moved_from() { return {Code::closed, "this fence gate has been moved away"}; }
@@ -61,23 +60,24 @@ Result<FenceGate> FenceGate::in_sqlite(const std::filesystem::path& database,
   return FenceGate(std::make_unique<Impl>(Impl{std::move(*store)}));
 }
 
-Result<FenceGate::Pass> FenceGate::enter(Token token) {
+Result<FenceGate::Pass> FenceGate::enter(const Ticket& ticket) {
   if (!impl_) return moved_from();
-  // 0 is what a lease without tokens would pass: admitted, it would go unfenced for as long as
-  // nobody else shows a real one.
-  if (token == Token()) return no_token();
+  if (const auto problem = internal::fence::problem_with(ticket)) return *problem;
   auto inside = impl_->store->enter();
   if (!inside) return inside.failure();
-  auto mark = (*inside)->load();
+  const auto mark = (*inside)->load();
   if (!mark) return mark.failure();
-  if (token < *mark) return stale(*impl_->store, token, *mark);
-  if (auto stored = (*inside)->store(token); !stored) return stored.failure();
+  const auto raised = admitted(*mark, ticket);
+  if (!raised) return stale(*impl_->store, ticket, *mark);
+  if (auto stored = (*inside)->store(*raised); !stored) return stored.failure();
   return Pass(std::make_unique<Pass::Impl>(Pass::Impl{std::move(*inside)}));
 }
 
 Result<Token> FenceGate::mark() const {
   if (!impl_) return moved_from();
-  return impl_->store->peek();
+  const auto mark = impl_->store->peek();
+  if (!mark) return mark.failure();
+  return mark->newest;
 }
 
 }  // namespace holdfast

@@ -7,12 +7,14 @@
 #include <utility>
 
 #include "fence/files.h"
+#include "fence/mark.h"
 #include "holdfast/fence.h"
 
 namespace holdfast {
 
 using internal::fence::Descriptor;
 using internal::fence::file_failure;
+using internal::fence::problem_with_write;
 using internal::fence::read_all;
 using internal::fence::replace_file;
 using internal::fence::resolved;
@@ -48,8 +50,8 @@ Result<FencedFile> FencedFile::open(const std::filesystem::path& path) {
   return FencedFile(std::move(*whole_path), std::move(*gate));
 }
 
-Result<std::string> FencedFile::read(Token token) {
-  auto pass = gate_.enter(token);
+Result<std::string> FencedFile::read(const Ticket& ticket) {
+  auto pass = gate_.enter(ticket);
   if (!pass) return pass.failure();
   if (auto usable = require_regular_or_absent(path_); !usable) return usable.failure();
   const Descriptor file(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
@@ -61,8 +63,9 @@ Result<std::string> FencedFile::read(Token token) {
 // The gate first: a stale token is refused before a byte is written, and the temporary file has
 // one writer. Others wait meanwhile; under the lock that the token comes from, nobody has a right
 // to be here anyway.
-Result<void> FencedFile::replace(Token token, std::string_view content) {
-  auto pass = gate_.enter(token);
+Result<void> FencedFile::replace(const Ticket& ticket, std::string_view content) {
+  if (const auto problem = problem_with_write(ticket)) return *problem;
+  auto pass = gate_.enter(ticket);
   if (!pass) return pass.failure();
   if (auto usable = require_regular_or_absent(path_); !usable) return usable;
   return replace_file(path_, with_suffix(path_, kTemporarySuffix), content);

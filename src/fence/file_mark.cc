@@ -4,7 +4,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cerrno>
 #include <utility>
 
@@ -33,36 +32,48 @@ std::uint64_t word_at(std::string_view bytes, std::size_t offset) {
   return word;
 }
 
+// The slot's number is part of the sum: a block written to the wrong place is not a slot.
+void append_sum(std::string& out, std::size_t slot) { append_word(out, fnv1a(out, slot)); }
+
 }  // namespace
 
-std::string encode(std::size_t slot, std::uint64_t mark) {
+std::string encode(std::size_t slot, const Mark& mark) {
   std::string bytes(kMagic);
-  append_word(bytes, mark);
-  // The slot's number is part of the sum: a block written to the wrong place is not a slot.
-  append_word(bytes, fnv1a(bytes, slot));
+  append_word(bytes, mark.newest.value());
+  append_sum(bytes, slot);
+  append_word(bytes, mark.writer.value());
+  append_sum(bytes, slot);
   return bytes;
 }
 
-std::optional<std::uint64_t> decode(std::size_t slot, std::string_view bytes) {
+std::optional<Mark> decode(std::size_t slot, std::string_view bytes) {
   if (bytes.size() != kSlotBytes) return std::nullopt;
-  const std::uint64_t mark = word_at(bytes, kMagic.size());
-  if (bytes != encode(slot, mark)) return std::nullopt;
-  return mark;
+  const Token newest(word_at(bytes, kMagic.size()));
+  const Mark mark{Token(word_at(bytes, kOneNumberBytes)), newest};
+  const std::string whole = encode(slot, mark);
+  if (bytes == whole && mark.writer <= newest) return mark;
+  const std::string_view one_number(whole.data(), kOneNumberBytes);
+  if (!bytes.starts_with(one_number)) return std::nullopt;
+  return Mark::of_one_number(newest);
 }
 
 std::string initial_image() {
   std::string image(kFileBytes, '\0');
   for (std::size_t slot = 0; slot < kCount; ++slot) {
-    image.replace(slot * kStrideBytes, kSlotBytes, encode(slot, 0));
+    image.replace(slot * kStrideBytes, kSlotBytes, encode(slot, Mark()));
   }
   return image;
 }
 
-std::optional<Choice> choose(const std::array<std::optional<std::uint64_t>, kCount>& marks) {
+std::optional<Choice> choose(const std::array<std::optional<Mark>, kCount>& marks) {
   if (!marks[0] && !marks[1]) return std::nullopt;
-  // An empty optional is lower than any mark, so a spoiled slot is the next to be overwritten.
-  const std::size_t newest = marks[0] >= marks[1] ? 0 : 1;
-  return Choice{*marks[newest], 1 - newest};
+  // A spoiled slot is lower than any mark, so it is the next to be overwritten.
+  const auto below = [](const std::optional<Mark>& left, const std::optional<Mark>& right) {
+    if (!left || !right) return !left && right;
+    return std::pair(left->newest, left->writer) < std::pair(right->newest, right->writer);
+  };
+  const std::size_t highest = below(marks[0], marks[1]) ? 1 : 0;
+  return Choice{*marks[highest], 1 - highest};
 }
 
 }  // namespace slots
@@ -103,7 +114,7 @@ Result<slots::Choice> read_slots(const LockFile& file) {
     return corrupt(file.path(), "it has " + std::to_string(*size) + " bytes instead of " +
                                     std::to_string(slots::kFileBytes));
   }
-  std::array<std::optional<std::uint64_t>, slots::kCount> marks;
+  std::array<std::optional<Mark>, slots::kCount> marks;
   for (std::size_t slot = 0; slot < slots::kCount; ++slot) {
     auto bytes = read_slot(file, slot);
     if (!bytes) return bytes.failure();
@@ -114,8 +125,8 @@ Result<slots::Choice> read_slots(const LockFile& file) {
   return *choice;
 }
 
-Result<void> write_slot(const LockFile& file, std::size_t slot, Token token) {
-  const std::string bytes = slots::encode(slot, token.value());
+Result<void> write_slot(const LockFile& file, std::size_t slot, const Mark& mark) {
+  const std::string bytes = slots::encode(slot, mark);
   if (auto locked = file.lock(kSlotsByte, LockFile::Share::exclusive); !locked) return locked;
   const ssize_t written = ::pwrite(file.fd(), bytes.data(), bytes.size(),
                                    static_cast<off_t>(slot * slots::kStrideBytes));
@@ -127,40 +138,42 @@ Result<void> write_slot(const LockFile& file, std::size_t slot, Token token) {
   return {};
 }
 
-// The highest mark that this process itself has flushed, or found on disk after a flush.
-using FlushedMark = std::atomic<std::uint64_t>;
-
 class FileSession final : public MarkSession {
  public:
-  FileSession(LockFile file, FlushedMark& flushed) : file_(std::move(file)), flushed_(flushed) {}
+  FileSession(LockFile file, DurableMark& flushed) : file_(std::move(file)), flushed_(flushed) {}
 
-  Result<Token> load() override {
+  Result<Mark> load() override {
     auto found = read_slots(file_);
     if (!found) return found.failure();
-    return Token(found->mark);
+    return found->mark;
   }
 
-  Result<void> store(Token token) override {
+  Result<void> store(const Mark& mark) override {
     auto found = read_slots(file_);
     if (!found) return found.failure();
     // The mark we found may not be on disk yet. It must be before the other slot is overwritten,
     // or one power cut could tear both, and before anybody relies on it.
-    if (auto flushed = flush_unless_known(Token(found->mark)); !flushed) return flushed;
-    if (token.value() == found->mark) return {};
-    if (auto written = write_slot(file_, found->next_slot, token); !written) return written;
-    return flush_unless_known(token);
+    if (auto flushed = flush_unless_known(found->mark); !flushed) return flushed;
+    if (mark == found->mark) return {};
+    if (auto written = write_slot(file_, found->next_slot, mark); !written) return written;
+    if (auto flushed = flush_unless_known(mark); !flushed) return flushed;
+    if (mark.newest != found->mark.newest) return {};
+    // Only `writer` has risen. A program without modes finds two equal slots and may overwrite
+    // either, so both must have it.
+    if (auto written = write_slot(file_, 1 - found->next_slot, mark); !written) return written;
+    return sync_data(file_.fd(), file_.path());
   }
 
  private:
-  Result<void> flush_unless_known(Token mark) {
-    if (flushed_.load() == mark.value()) return {};
+  Result<void> flush_unless_known(const Mark& mark) {
+    if (flushed_.is(mark)) return {};
     if (auto synced = sync_data(file_.fd(), file_.path()); !synced) return synced;
-    flushed_.store(mark.value());
+    flushed_.set(mark);
     return {};
   }
 
   LockFile file_;
-  FlushedMark& flushed_;
+  DurableMark& flushed_;
 };
 
 class FileMark final : public MarkStore {
@@ -175,7 +188,7 @@ class FileMark final : public MarkStore {
     return std::unique_ptr<MarkSession>(std::make_unique<FileSession>(std::move(*file), flushed_));
   }
 
-  Result<Token> peek() const override {
+  Result<Mark> peek() const override {
     auto file = LockFile::open(path_, O_RDWR);
     if (!file) return file.failure();
     if (auto locked = file->lock(kSlotsByte, LockFile::Share::shared); !locked) {
@@ -183,14 +196,14 @@ class FileMark final : public MarkStore {
     }
     auto found = read_slots(*file);
     if (!found) return found.failure();
-    return Token(found->mark);
+    return found->mark;
   }
 
   std::string display() const override { return path_.string(); }
 
  private:
   std::filesystem::path path_;
-  FlushedMark flushed_{0};
+  DurableMark flushed_;
 };
 
 // Puts the first image in place of an empty file. Locked, so that it happens once: a second image
@@ -221,7 +234,7 @@ Result<std::unique_ptr<MarkStore>> open_file_mark(const std::filesystem::path& p
   if (!mark) return mark.failure();
   // Whoever created the file may have been killed before its name was on disk. No mark has been
   // written before some gate passed here, so later gates need not flush it again.
-  if (*mark == Token()) {
+  if (*mark == Mark()) {
     if (auto synced = sync_directory_of(*whole_path); !synced) return synced.failure();
   }
   return std::unique_ptr<MarkStore>(std::move(store));

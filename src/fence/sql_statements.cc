@@ -1,5 +1,6 @@
 #include "base/sha256.h"
 #include "base/text.h"
+#include "fence/mark.h"
 #include "holdfast/sql.h"
 
 namespace holdfast::sql {
@@ -45,20 +46,89 @@ std::vector<std::string> lock_in_transaction(Dialect dialect, const Name& name,
           "SELECT LAST_INSERT_ID()"};
 }
 
-std::vector<std::string> admit(Dialect dialect, const Name& resource, Token token) {
-  const std::string key = literal(dialect, internal::sha256_hex(resource.bytes()));
-  const std::string bytes = literal(dialect, to_hex(resource.bytes()));
-  const std::string values = "VALUES (" + key + ", " + bytes + ", " + token.str() + ")";
-  if (dialect == Dialect::postgres) {
-    return {"INSERT INTO holdfast_fence AS f (resource_key, resource, token) " + values +
-            " ON CONFLICT (resource_key) DO UPDATE SET token = GREATEST(f.token, excluded.token)"
-            " RETURNING CASE WHEN f.token = " +
-            token.str() + " THEN 1 ELSE 0 END"};
+namespace {
+
+// `newest` in holdfast_fence, `writer` in holdfast_fence_writer: see fence/mark_store.h. The first
+// statement locks the resource's row of holdfast_fence until the transaction ends, and everything
+// else happens under that lock. A refused ticket leaves both numbers as they are, also in a
+// transaction that is committed.
+struct Admission {
+  std::string key;
+  std::string resource;
+  std::string token;
+
+  // A token that raises `newest` makes the old row of holdfast_fence_writer void. One that equals
+  // it may have been shown as shared before.
+  std::vector<std::string> exclusive_in_postgres() const {
+    return {"INSERT INTO holdfast_fence AS f (resource_key, resource, token) VALUES (" + key +
+                ", " + resource + ", " + token +
+                ") ON CONFLICT (resource_key) DO UPDATE"
+                " SET token = GREATEST(f.token, excluded.token)",
+            "UPDATE holdfast_fence_writer SET writer = newest WHERE resource_key = " + key +
+                " AND newest = " + token + " AND writer < newest",
+            "SELECT CASE WHEN token = " + token +
+                " THEN 1 ELSE 0 END FROM holdfast_fence WHERE resource_key = " + key};
   }
-  return {"INSERT INTO holdfast_fence (resource_key, resource, token) " + values +
-              " ON DUPLICATE KEY UPDATE token = GREATEST(token, VALUES(token))",
-          "SELECT token = " + token.str() + " FROM holdfast_fence WHERE resource_key = " + key +
-              " FOR UPDATE"};
+
+  std::vector<std::string> shared_in_postgres() const {
+    return {"INSERT INTO holdfast_fence AS f (resource_key, resource, token) VALUES (" + key +
+                ", " + resource + ", 0) ON CONFLICT (resource_key) DO UPDATE SET token = f.token",
+            "INSERT INTO holdfast_fence_writer AS w (resource_key, writer, newest)"
+            " SELECT resource_key, token, GREATEST(token, " +
+                token + ") FROM holdfast_fence WHERE resource_key = " + key +
+                " ON CONFLICT (resource_key) DO UPDATE SET writer ="
+                " CASE WHEN w.newest = excluded.writer THEN w.writer ELSE excluded.writer END,"
+                " newest = excluded.newest",
+            "UPDATE holdfast_fence SET token = " + token + " WHERE resource_key = " + key +
+                " AND token < " + token,
+            "SELECT CASE WHEN writer <= " + token +
+                " THEN 1 ELSE 0 END FROM holdfast_fence_writer WHERE resource_key = " + key};
+  }
+
+  // Inserted rather than updated if need be: an update of a row that is not there would lock the
+  // gap, and with it the rows of other resources that are yet to come.
+  std::vector<std::string> exclusive_in_mysql() const {
+    return {"INSERT INTO holdfast_fence (resource_key, resource, token) VALUES (" + key + ", " +
+                resource + ", " + token +
+                ") ON DUPLICATE KEY UPDATE token = GREATEST(token, VALUES(token))",
+            "INSERT INTO holdfast_fence_writer (resource_key, writer, newest) VALUES (" + key +
+                ", " + token + ", " + token +
+                ") ON DUPLICATE KEY UPDATE writer = IF(newest = VALUES(newest), newest, writer)",
+            "SELECT token = " + token + " FROM holdfast_fence WHERE resource_key = " + key +
+                " FOR UPDATE"};
+  }
+
+  std::vector<std::string> shared_in_mysql() const {
+    return {"INSERT INTO holdfast_fence (resource_key, resource, token) VALUES (" + key + ", " +
+                resource + ", 0) ON DUPLICATE KEY UPDATE token = token",
+            // Reads the newest version of the row, whatever the isolation level: it is locked.
+            "INSERT INTO holdfast_fence_writer (resource_key, writer, newest)"
+            " SELECT resource_key, token, GREATEST(token, " +
+                token + ") FROM holdfast_fence WHERE resource_key = " + key +
+                " FOR UPDATE ON DUPLICATE KEY UPDATE"
+                " writer = IF(newest = VALUES(writer), writer, VALUES(writer)),"
+                " newest = VALUES(newest)",
+            "UPDATE holdfast_fence SET token = " + token + " WHERE resource_key = " + key +
+                " AND token < " + token,
+            "SELECT writer <= " + token +
+                " FROM holdfast_fence_writer WHERE resource_key = " + key + " FOR UPDATE"};
+  }
+};
+
+}  // namespace
+
+std::vector<std::string> admit(Dialect dialect, const Name& resource, const Ticket& ticket) {
+  if (const auto problem = internal::fence::problem_with(ticket)) throw LockError(*problem);
+  const Admission admission{
+      .key = literal(dialect, internal::sha256_hex(resource.bytes())),
+      .resource = literal(dialect, to_hex(resource.bytes())),
+      .token = ticket.token.str(),
+  };
+  const bool shared = ticket.mode == Mode::shared;
+  if (dialect == Dialect::postgres) {
+    return shared ? admission.shared_in_postgres() : admission.exclusive_in_postgres();
+  }
+  return shared ? admission.shared_in_mysql() : admission.exclusive_in_mysql();
 }
 
 std::vector<std::string> tables(Dialect dialect) {
@@ -74,6 +144,9 @@ std::vector<std::string> tables(Dialect dialect) {
         " ttl_us bigint NOT NULL)",
         "CREATE TABLE IF NOT EXISTS holdfast_fence("
         " resource_key bytea PRIMARY KEY, resource bytea NOT NULL, token bigint NOT NULL)"
+        " WITH (fillfactor = 50)",
+        "CREATE TABLE IF NOT EXISTS holdfast_fence_writer("
+        " resource_key bytea PRIMARY KEY, writer bigint NOT NULL, newest bigint NOT NULL)"
         " WITH (fillfactor = 50)"};
   }
   return {
@@ -85,7 +158,10 @@ std::vector<std::string> tables(Dialect dialect) {
       "CREATE TABLE IF NOT EXISTS holdfast_rows (lock_key BINARY(32) NOT NULL PRIMARY KEY, "
       "name BLOB NOT NULL) ENGINE=InnoDB",
       "CREATE TABLE IF NOT EXISTS holdfast_fence (resource_key BINARY(32) NOT NULL PRIMARY KEY, "
-      "resource BLOB NOT NULL, token BIGINT UNSIGNED NOT NULL) ENGINE=InnoDB"};
+      "resource BLOB NOT NULL, token BIGINT UNSIGNED NOT NULL) ENGINE=InnoDB",
+      "CREATE TABLE IF NOT EXISTS holdfast_fence_writer ("
+      "resource_key BINARY(32) NOT NULL PRIMARY KEY, writer BIGINT UNSIGNED NOT NULL, "
+      "newest BIGINT UNSIGNED NOT NULL) ENGINE=InnoDB"};
 }
 
 }  // namespace holdfast::sql

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <atomic>
+#include <algorithm>
 #include <cerrno>
 #include <optional>
 #include <string>
@@ -29,17 +29,29 @@ constexpr const char* kCreateTable =
     "CREATE TABLE IF NOT EXISTS holdfast_fence("
     "resource BLOB NOT NULL PRIMARY KEY, mark INTEGER NOT NULL, writes INTEGER NOT NULL) "
     "WITHOUT ROWID";
+constexpr const char* kCreateWriterTable =
+    "CREATE TABLE IF NOT EXISTS holdfast_fence_writer("
+    "resource BLOB NOT NULL PRIMARY KEY, writer INTEGER NOT NULL, newest INTEGER NOT NULL) "
+    "WITHOUT ROWID";
 constexpr const char* kCreateRow =
     "INSERT OR IGNORE INTO holdfast_fence(resource, mark, writes) VALUES(?1, 0, 0)";
 // NULL if it is not an integer: SQLite would read any text as 0.
 constexpr const char* kReadMark =
-    "SELECT CASE typeof(mark) WHEN 'integer' THEN mark END FROM holdfast_fence WHERE resource = ?1";
+    "SELECT CASE typeof(m.mark) WHEN 'integer' THEN m.mark END, "
+    "CASE typeof(w.writer) WHEN 'integer' THEN w.writer END "
+    "FROM holdfast_fence m LEFT JOIN holdfast_fence_writer w "
+    "ON w.resource = m.resource AND w.newest = m.mark WHERE m.resource = ?1";
 // The gate's lock keeps other gates out; the condition keeps the mark from falling even if
 // somebody writes to the table without a gate. (x < 0, x) orders signed numbers as unsigned ones.
 // The count makes each write a change: SQLite flushes nothing for a row that stays the same.
 constexpr const char* kRaiseMark =
     "UPDATE holdfast_fence SET mark = ?2, writes = writes + 1 "
     "WHERE resource = ?1 AND (mark < 0, mark) <= (?2 < 0, ?2)";
+
+constexpr const char* kKeepWriter =
+    "INSERT OR REPLACE INTO holdfast_fence_writer(resource, writer, newest) VALUES(?1, ?2, ?3)";
+constexpr const char* kForgetWriter =
+    "DELETE FROM holdfast_fence_writer WHERE resource = ?1 AND newest = ?2";
 
 const char* advice_for(const sqlite::Error& error, Code code) {
   if (error.busy()) {
@@ -77,28 +89,50 @@ class Row {
   }
 
   void create_if_absent() {
-    database_.execute(kCreateTable);
+    create_table(kCreateTable);
+    create_table(kCreateWriterTable);
     if (find()) return;  // the usual case: nothing to write
     sqlite::Statement insert(database_, kCreateRow);
     insert.run(std::string_view(resource_)).finish();
   }
 
   // Nothing if there is no such row, or no number in it.
-  std::optional<Token> find() {
+  std::optional<Mark> find() {
     sqlite::Statement select(database_, kReadMark);
     auto row = select.run(std::string_view(resource_));
     if (!row.next() || row.null(0)) return std::nullopt;
-    return Token(static_cast<std::uint64_t>(row.number(0)));
+    const Token newest(static_cast<std::uint64_t>(row.number(0)));
+    if (row.null(1)) return Mark::of_one_number(newest);
+    const Token writer(static_cast<std::uint64_t>(row.number(1)));
+    return Mark{std::min(writer, newest), newest};
   }
 
   // False if the mark is higher already, or gone.
-  bool raise(Token token) {
+  bool raise(const Mark& mark) {
+    const std::string_view resource(resource_);
+    const auto newest = static_cast<std::int64_t>(mark.newest.value());
+    const auto writer = static_cast<std::int64_t>(mark.writer.value());
+    sqlite::Transaction transaction(database_);
     sqlite::Statement update(database_, kRaiseMark);
-    const auto mark = static_cast<std::int64_t>(token.value());
-    return update.run(std::string_view(resource_), mark).finish() == 1;
+    if (update.run(resource, newest).finish() != 1) return false;
+    if (mark.writer == mark.newest) {
+      sqlite::Statement(database_, kForgetWriter).run(resource, newest).finish();
+    } else {
+      sqlite::Statement(database_, kKeepWriter).run(resource, writer, newest).finish();
+    }
+    transaction.commit();
+    return true;
   }
 
  private:
+  void create_table(const char* statement) {
+    try {
+      database_.execute(statement);
+    } catch (const sqlite::Error& error) {
+      throw sqlite::Error(error.code(), std::string(error.what()) + " (in: " + statement + ")");
+    }
+  }
+
   sqlite::Database database_;
   std::string resource_;
 };
@@ -115,8 +149,8 @@ Failure tampered(const Place& place) {
               ", or somebody changes it without the gate: stop that, and correct the row"};
 }
 
-Result<Token> mark_in(Row& row, const Place& place) {
-  return attempt(place.database, [&]() -> Result<Token> {
+Result<Mark> mark_in(Row& row, const Place& place) {
+  return attempt(place.database, [&]() -> Result<Mark> {
     const auto mark = row.find();
     // The row was there when the gate was opened: its absence does not mean 0.
     if (!mark) return tampered(place);
@@ -124,31 +158,27 @@ Result<Token> mark_in(Row& row, const Place& place) {
   });
 }
 
-// The highest mark that this process itself has committed.
-using CommittedMark = std::atomic<std::uint64_t>;
-
 class SqliteSession final : public MarkSession {
  public:
-  SqliteSession(LockFile lock, std::unique_ptr<Row> row, const Place& place,
-                CommittedMark& committed)
+  SqliteSession(LockFile lock, std::unique_ptr<Row> row, const Place& place, DurableMark& committed)
       : lock_(std::move(lock)), row_(std::move(row)), place_(place), committed_(committed) {}
 
-  Result<Token> load() override {
+  Result<Mark> load() override {
     auto mark = mark_in(*row_, place_);
     if (mark) loaded_ = *mark;
     return mark;
   }
 
-  Result<void> store(Token token) override {
+  Result<void> store(const Mark& mark) override {
     // A mark that somebody else wrote is written once more: its writer may have been killed
     // before it was flushed.
-    if (loaded_ != token || committed_.load() != token.value()) {
+    if (loaded_ != mark || !committed_.is(mark)) {
       auto raised = attempt(place_.database, [&]() -> Result<void> {
-        if (!row_->raise(token)) return tampered(place_);
+        if (!row_->raise(mark)) return tampered(place_);
         return {};
       });
       if (!raised) return raised;
-      committed_.store(token.value());
+      committed_.set(mark);
     }
     row_.reset();  // the caller's own connections have the database for themselves
     return {};
@@ -158,8 +188,8 @@ class SqliteSession final : public MarkSession {
   LockFile lock_;
   std::unique_ptr<Row> row_;
   const Place& place_;
-  CommittedMark& committed_;
-  Token loaded_;
+  DurableMark& committed_;
+  Mark loaded_;
 };
 
 class SqliteMark final : public MarkStore {
@@ -194,8 +224,8 @@ class SqliteMark final : public MarkStore {
     });
   }
 
-  Result<Token> peek() const override {
-    return attempt(place_.database, [&]() -> Result<Token> {
+  Result<Mark> peek() const override {
+    return attempt(place_.database, [&]() -> Result<Mark> {
       Row row(place_.database, place_.resource);
       return mark_in(row, place_);
     });
@@ -212,7 +242,7 @@ class SqliteMark final : public MarkStore {
   off_t lock_byte() const { return static_cast<off_t>(fnv1a(place_.resource) >> 2); }
 
   Place place_;
-  CommittedMark committed_{0};
+  DurableMark committed_;
 };
 
 std::optional<Failure> problem_with(const std::filesystem::path& database,

@@ -1,6 +1,12 @@
-// High-water marks in a table of a SQLite database, one row per resource:
+// Marks in tables of a SQLite database, one row per resource:
 //
 //   holdfast_fence(resource BLOB PRIMARY KEY, mark INTEGER, writes INTEGER)
+//   holdfast_fence_writer(resource BLOB PRIMARY KEY, writer INTEGER, newest INTEGER)
+//
+// `mark` is the highest token of all, and all that programs without modes know. A row of the second
+// table counts only as long as its `newest` is that mark; if there is none, an exclusive token was
+// admitted last, and the highest exclusive one is the mark. It is a table of its own, not a column,
+// so that CREATE is all it takes to upgrade a database.
 //
 // SQLite's integers are signed: a mark of 2^63 or more is kept as the negative number with the same
 // 64 bits, and every comparison takes that into account.

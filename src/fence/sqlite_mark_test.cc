@@ -86,6 +86,32 @@ TEST_F(SqliteMarkTest, MarkIsAPlainNumberInATable) {
             "33");
 }
 
+TEST_F(SqliteMarkTest, TheWritersNumberIsInATableOfItsOwnWhileReadersAreNewer) {
+  Database mine(path_);
+  const char* const row = "SELECT writer || ' ' || newest FROM holdfast_fence_writer";
+  ASSERT_TRUE(open().enter(Token(33)));
+  EXPECT_EQ(mine.text(row), "") << "the mark says it all";
+  ASSERT_TRUE(open().enter({Token(35), Mode::shared}));
+  EXPECT_EQ(mine.text(row), "33 35");
+  ASSERT_EQ(mine.run("UPDATE holdfast_fence_writer SET writer = 'many'"), SQLITE_OK);
+  EXPECT_EQ(open().enter({Token(34), Mode::shared}).code(), Code::stale_token)
+      << "what cannot be read is taken for the highest";
+}
+
+TEST_F(SqliteMarkTest, ADatabaseThatCannotBeUpgradedIsExplainedWithTheStatement) {
+  Database mine(path_);
+  ASSERT_EQ(mine.run("CREATE TABLE holdfast_fence(resource BLOB NOT NULL PRIMARY KEY, "
+                     "mark INTEGER NOT NULL, writes INTEGER NOT NULL) WITHOUT ROWID"),
+            SQLITE_OK);
+  ASSERT_EQ(mine.run("CREATE INDEX holdfast_fence_writer ON holdfast_fence(mark)"), SQLITE_OK)
+      << "the name is taken";
+  const auto gate = FenceGate::in_sqlite(path_, "ledger");
+  ASSERT_FALSE(gate);
+  EXPECT_NE(gate.message().find("CREATE TABLE IF NOT EXISTS holdfast_fence_writer("),
+            std::string::npos)
+      << gate.message();
+}
+
 TEST_F(SqliteMarkTest, MarkThatSomebodyElseRaisedCounts) {
   FenceGate gate = open();
   ASSERT_TRUE(gate.enter(Token(33)));

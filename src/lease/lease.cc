@@ -58,6 +58,7 @@ Lease::~Lease() { give_back(std::move(record_)); }
 
 const Name& Lease::name() const { return checked(record_).hold.claim.name; }
 Token Lease::token() const { return checked(record_).hold.token; }
+Mode Lease::mode() const { return checked(record_).hold.claim.mode; }
 BootTime Lease::valid_until() const { return checked(record_).validity.valid_until(); }
 std::stop_token Lease::lost() const { return checked(record_).loss.token(); }
 

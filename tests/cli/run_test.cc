@@ -29,6 +29,18 @@ TEST_F(RunTest, TheCommandFindsNameAndValidityInItsEnvironment) {
   EXPECT_LE(left_ms, 20'000);
 }
 
+TEST_F(RunTest, TheCommandFindsTheModeInItsEnvironment) {
+  const Words command = {"--", "sh", "-c", "echo $HOLDFAST_MODE"};
+  const auto mode_with = [&](Words words) {
+    words.insert(words.begin(), {"run", "x"});
+    words.insert(words.end(), command.begin(), command.end());
+    return run(words).out;
+  };
+  EXPECT_EQ(mode_with({}), "exclusive\n");
+  EXPECT_EQ(mode_with({"--shared"}), "shared\n");
+  EXPECT_EQ(mode_with({"--permits", "3"}), "permit\n");
+}
+
 TEST_F(RunTest, TheUrlIsPassedOnOnlyIfItCameInTheEnvironment) {
   const Output output = run_bare({"run", "x", "--", "sh", "-c", "echo $HOLDFAST_URL"},
                                  {.environment = {{"HOLDFAST_URL", url()}}});

@@ -47,8 +47,8 @@ Failed code_of(const Result<T>& result) {
 }
 
 // What a get that must succeed shows.
-std::string value_in(RedisFence& fence, std::string_view key, Token token) {
-  const Result<std::optional<std::string>> value = fence.get(key, token);
+std::string value_in(RedisFence& fence, std::string_view key, const Ticket& ticket) {
+  const Result<std::optional<std::string>> value = fence.get(key, ticket);
   if (!value) return "failed: " + value.message();
   return value->value_or("(none)");
 }
@@ -216,6 +216,12 @@ TEST_F(RedisFenceTest, AMarkThatCannotBeReadIsNotZero) {
     EXPECT_EQ(code_of(fence_.mark("k")), Code::misconfigured) << mark;
   }
   command({"DEL", RedisFence::mark_key("k")});
+  const std::string writer_key = RedisFence::script_keys("k")[3];
+  for (const std::string mark : {"", "9", "x 9", "09 9", "18446744073709551616 9"}) {
+    command({"SET", writer_key, mark});
+    EXPECT_EQ(code_of(fence_.get("k", Token(kHighest))), Code::misconfigured) << mark;
+  }
+  command({"DEL", writer_key});
   command({"SADD", RedisFence::mark_key("k"), "9"});
   EXPECT_EQ(code_of(fence_.set("k", Token(kHighest), "x")), Code::misconfigured);
   EXPECT_EQ(command({"EXISTS", "k"}), "0");
@@ -375,20 +381,42 @@ TEST_F(RedisFenceTest, AHolderThatWasPausedTooLongIsRefused) {
 
 TEST_F(RedisFenceTest, TheScriptsWorkFromAnyClient) {
   const auto eval = [&](const std::string& script, const std::vector<std::string>& arguments) {
-    std::vector<std::string> words{"EVAL", script, "2", "k", RedisFence::mark_key("k")};
+    std::vector<std::string> words{"EVAL", script, "4"};
+    for (const std::string& key : RedisFence::script_keys("k")) words.push_back(key);
     words.insert(words.end(), arguments.begin(), arguments.end());
     return command(words);
   };
-  EXPECT_EQ(eval(RedisFence::set_script(), {"34", "v"}), "1\n34");
-  EXPECT_EQ(eval(RedisFence::get_script(), {"34"}), "1\n34\nv");
-  EXPECT_EQ(eval(RedisFence::set_script(), {"33", "old"}), "0\n34");
-  EXPECT_EQ(eval(RedisFence::get_script(), {"33"}), "0\n34");
+  const std::string x = "exclusive";
+  EXPECT_EQ(eval(RedisFence::set_script(), {"34", x, "v"}), "1\n34");
+  EXPECT_EQ(eval(RedisFence::get_script(), {"34", x}), "1\n34\nv");
+  EXPECT_EQ(eval(RedisFence::set_script(), {"33", x, "old"}), "0\n34");
+  EXPECT_EQ(eval(RedisFence::get_script(), {"33", x}), "0\n34");
   EXPECT_EQ(fence_.mark("k").value(), Token(34)) << "one fence for all clients";
-  EXPECT_EQ(eval(RedisFence::set_script(), {"35"}), "1\n35") << "without a value: erase";
+  EXPECT_EQ(eval(RedisFence::get_script(), {"37", "shared"}), "1\n37\nv");
+  EXPECT_EQ(eval(RedisFence::get_script(), {"36", "shared"}), "1\n37\nv");
+  EXPECT_EQ(eval(RedisFence::get_script(), {"33", "shared"}), "0\n34");
+  EXPECT_THAT(eval(RedisFence::set_script(), {"38", "shared", "v"}), HasSubstr("-1\n"));
+  EXPECT_THAT(eval(RedisFence::get_script(), {"38", "permit"}), HasSubstr("-1\n"));
+  EXPECT_THAT(eval(RedisFence::get_script(), {"38"}), HasSubstr("-1\n"));
+  EXPECT_EQ(fence_.mark("k").value(), Token(37)) << "what is wrong raises nothing";
+  EXPECT_EQ(eval(RedisFence::set_script(), {"38", x}), "1\n38") << "without a value: erase";
   EXPECT_EQ(command({"EXISTS", "k"}), "0");
   for (const std::string token : {"", "0", "007", "-1", "1e3", "18446744073709551616"}) {
-    EXPECT_THAT(eval(RedisFence::set_script(), {token, "v"}), HasSubstr("-1\n")) << token;
+    EXPECT_THAT(eval(RedisFence::set_script(), {token, x, "v"}), HasSubstr("-1\n")) << token;
   }
+}
+
+// The keys of earlier versions of the scripts were two or three: no key is taken for another.
+TEST_F(RedisFenceTest, TheScriptsRefuseTheKeysOfEarlierOnes) {
+  const std::vector<std::string> keys = RedisFence::script_keys("k");
+  ASSERT_EQ(keys.size(), 4U);
+  for (std::size_t count = 2; count < 4; ++count) {
+    std::vector<std::string> words{"EVAL", RedisFence::get_script(), std::to_string(count)};
+    words.insert(words.end(), keys.begin(), keys.begin() + static_cast<std::ptrdiff_t>(count));
+    words.insert(words.end(), {"34", "shared"});
+    EXPECT_THAT(command(words), HasSubstr("-1\nthe keys are")) << count;
+  }
+  EXPECT_EQ(command({"DBSIZE"}), "0");
 }
 
 TEST_F(RedisFenceTest, TheScriptsInTheDocumentationAreTheOnesThatRun) {
@@ -397,10 +425,13 @@ TEST_F(RedisFenceTest, TheScriptsInTheDocumentationAreTheOnesThatRun) {
   const std::string& set = RedisFence::set_script();
   const std::string& get = RedisFence::get_script();
   EXPECT_THAT(page, HasSubstr("```lua" + set + "```"));
-  const std::string last = "\nreturn {1, token, redis.call('GET', data)}\n";
+  const std::string first =
+      "\nif ARGV[2] ~= 'exclusive' then return {-1, 'only an exclusive token may write'} end\n";
+  const std::string last = "\nreturn {1, mark, redis.call('GET', data)}\n";
   EXPECT_THAT(page, HasSubstr("```lua" + last + "```"));
   const std::size_t common = get.size() - last.size();
-  EXPECT_EQ(get, set.substr(0, common) + last) << "all but the end is the same";
+  EXPECT_EQ(set.substr(0, first.size()), first);
+  EXPECT_EQ(get, set.substr(first.size(), common) + last) << "all but the ends is the same";
 }
 
 // ---- In a cluster ------------------------------------------------------------------------------
@@ -411,12 +442,15 @@ TEST(RedisFenceInACluster, DataAndMarkShareASlotWhateverBracesTheKeyHas) {
   const std::vector<std::string> keys{"plain", "{tag}", "a{b}c", "a{b}c{d}", "}",  "{",     "{}",
                                       "a}b",   "}{",    "{}{a}", "{{a}}",    "a{", "x:hf:", "{12}"};
   for (const std::string& key : keys) {
-    EXPECT_EQ(cluster.slot_of(RedisFence::mark_key(key)), cluster.slot_of(key)) << key;
+    for (const std::string& sibling : RedisFence::script_keys(key)) {
+      EXPECT_EQ(cluster.slot_of(sibling), cluster.slot_of(key)) << key << ": " << sibling;
+    }
     const Result<void> written = fence.set(key, Token(34), "of " + key);
     EXPECT_TRUE(written) << key << ": " << written.message();
     EXPECT_EQ(code_of(fence.set(key, Token(33), "stale")), Code::stale_token) << key;
-    EXPECT_EQ(value_in(fence, key, Token(35)), "of " + key);
-    EXPECT_EQ(fence.mark(key).value(), Token(35)) << key;
+    EXPECT_EQ(value_in(fence, key, {Token(37), Mode::shared}), "of " + key);
+    EXPECT_EQ(value_in(fence, key, {Token(36), Mode::shared}), "of " + key);
+    EXPECT_EQ(fence.mark(key).value(), Token(37)) << key;
   }
 }
 

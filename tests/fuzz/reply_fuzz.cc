@@ -60,7 +60,9 @@ void read_all_of(const Reply& reply) {
          "a lock's keys share a slot", reply.text);
   }
   if (!reply.text.empty()) {
-    must(slot_of(sibling_key(reply.text, 'f')) == slot_of(reply.text), "so do a fence's");
+    for (const char letter : {'f', 'x'}) {
+      must(slot_of(sibling_key(reply.text, letter)) == slot_of(reply.text), "so do a fence's");
+    }
   }
   for (const Reply& item : reply.items) read_all_of(item);
 }

@@ -126,7 +126,7 @@ Keys Keys::of_fenced(const std::string& name) {
   const Siblings siblings(name);
   Keys keys;
   keys.all.add(name);
-  for (const char letter : {'f', 't'}) siblings.add_to(keys.all, letter);
+  for (const char letter : {'f', 't', 'x'}) siblings.add_to(keys.all, letter);
   return keys;
 }
 

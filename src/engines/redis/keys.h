@@ -15,7 +15,7 @@ namespace holdfast::internal::redis {
 std::uint16_t slot_of(std::string_view key);
 
 // The name of another key in the slot of `name`, whatever braces that has. No two names have one in
-// common. The letters: t q h i of a lock, f of a fence, r w g o of a lock on many nodes.
+// common. The letters: t q h i of a lock, f x of a fence, r w g o of a lock on many nodes.
 std::string sibling_key(const std::string& name, char letter);
 
 // The keys that a script takes, in its order; all are in the slot of the first.
@@ -23,7 +23,8 @@ struct Keys {
   // Of a lock, the first `count` of: word token queue holders holds. `name` includes the prefix of
   // the URL.
   explicit Keys(const std::string& name, std::size_t count = 5);
-  // Of fenced data: data mark, and the token key of the lock that must not have the same name.
+  // Of fenced data: data mark lock writer. The third is the token key of the lock that must not have
+  // the same name.
   static Keys of_fenced(const std::string& name);
   // Of a lock that many nodes vote on: word fence marker queue group details. The marker is the
   // same for all locks of a node.
