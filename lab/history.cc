@@ -82,7 +82,7 @@ std::string to_line(const Event& event) {
   if (event.token != 0) line["token"] = event.token;
   if (event.value != 0) line["value"] = event.value;
   if (!event.text.empty()) line["text"] = event.text;
-  return line.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return line.dump(-1, ' ', true, Json::error_handler_t::replace);
 }
 
 std::optional<Event> parse_event(std::string_view line) {
