@@ -56,9 +56,13 @@ Result<std::string> Session::url() const {
   // A script whose variable is unset must not take a lock that only this machine knows.
   if (on && on->empty()) return Failure(Code::invalid_argument, "--on is empty: give a URL");
   const char* given = std::getenv("HOLDFAST_URL");
-  Result<std::string> url(on.value_or(given != nullptr ? given : ""));
-  if (url->starts_with('@')) url = read_url(url->substr(1));
-  if (url) remember_secret(*url, redacted(*url));
+  std::string url = on.value_or(given != nullptr ? given : "");
+  if (url.starts_with('@')) {
+    Result<std::string> read = read_url(url.substr(1));
+    if (!read) return read;
+    url = *read;
+  }
+  remember_secret(url, redacted(url));
   return url;
 }
 

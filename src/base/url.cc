@@ -21,8 +21,10 @@ struct Pieces {
   std::string_view hosts;
   std::string_view path;
   std::optional<std::string_view> query;
-  // Why the pieces may not be what they seem. Then nothing but `scheme` may be shown.
+  // Why the pieces may not be what they seem: such a URL is refused.
   const char* doubt = nullptr;
+  // Nothing but `scheme` may be shown.
+  bool unsure = false;
 };
 
 bool has_any(std::string_view text, std::string_view characters) {
@@ -39,7 +41,7 @@ std::optional<std::string_view> cut(std::string_view& text, char mark) {
 }
 
 // "host:port" without a host, or with something else than a number for the port: perhaps a user
-// and a password, of a URL without an @.
+// and a password, of a URL without an @. Engines refuse it, and show what stands before the colon.
 bool has_odd_port(std::string_view hosts) {
   bool in_brackets = false;
   bool in_port = false;
@@ -69,9 +71,8 @@ const char* doubt_about(const Pieces& pieces, std::string_view tail) {
   if (has_any(pieces.hosts, "#") || has_any(tail, "#")) {
     return "it has a # outside its password, which must be written %23";
   }
-  if (has_odd_port(pieces.hosts)) {
-    return "a port must be a number and follow a host (an IPv6 address stands in brackets, "
-           "[::1]:6379), and a login must be followed by @";
+  if (pieces.login && has_odd_port(pieces.hosts)) {
+    return "the port is not a number, or an @ in its password is not written %40";
   }
   return nullptr;
 }
@@ -105,6 +106,7 @@ Pieces split(std::string_view text) {
     }
   }
   pieces.doubt = doubt_about(pieces, tail);
+  pieces.unsure = pieces.doubt != nullptr || has_odd_port(pieces.hosts);
   pieces.query = cut(tail, '?');
   pieces.path = tail;
   return pieces;
@@ -236,7 +238,7 @@ std::string redacted(std::string_view url) {
   if (pieces.scheme.empty()) return std::string(kHidden);
   std::string shown = pieces.scheme + (pieces.has_authority ? "://" : ":");
   const bool names_file = pieces.scheme == kFileScheme;
-  if (pieces.doubt != nullptr || (!pieces.has_authority && !names_file)) {
+  if (pieces.unsure || (!pieces.has_authority && !names_file)) {
     return shown + std::string(kHidden);
   }
   if (pieces.login) shown += redacted_login(*pieces.login);
