@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <optional>
 
-#include "holdfast/ids.h"
+#include "secrets.h"
 
 namespace holdfast::cli {
 namespace {
@@ -22,7 +22,7 @@ std::optional<Duration> unit_of(std::string_view text) {
 }
 
 Failure wrong(std::string_view option, std::string_view text, const std::string& why) {
-  const std::string shown = text.empty() ? "" : " '" + Name(text.substr(0, 64)).display() + "'";
+  const std::string shown = text.empty() ? "" : " " + quoted_word(text);
   return Failure(Code::invalid_argument, std::string(option) + shown + " " + why);
 }
 

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "duration.h"
+#include "holdfast/text.h"
 
 namespace holdfast::cli {
 namespace {
@@ -11,17 +12,17 @@ namespace {
 Json to_json(const HolderInfo& holder) {
   Json object = {{"mode", mode_name(holder.mode)},
                  {"token", holder.token.value()},
-                 {"label", printable(holder.label)}};
+                 {"label", shown_label(holder.label)}};
   if (holder.held_for) object["held_for_ms"] = to_ms(*holder.held_for);
   if (holder.expires_in) object["expires_in_ms"] = to_ms(*holder.expires_in);
   for (const HolderInfo::Detail& detail : holder.details) {
-    object["details"][detail.name] = printable(detail.value);
+    object["details"][detail.name] = shown_label(detail.value);
   }
   return object;
 }
 
 Json to_json(const WaiterInfo& waiter) {
-  Json object = {{"mode", mode_name(waiter.mode)}, {"label", printable(waiter.label)}};
+  Json object = {{"mode", mode_name(waiter.mode)}, {"label", shown_label(waiter.label)}};
   if (waiter.waited_for) object["waited_for_ms"] = to_ms(*waiter.waited_for);
   return object;
 }
@@ -39,6 +40,11 @@ Json to_json(const LockInfo& info) {
   object["waiters"] = Json::array();
   for (const WaiterInfo& waiter : info.waiters) object["waiters"].push_back(to_json(waiter));
   return object;
+}
+
+std::string shown_label(const std::string& text) {
+  constexpr std::size_t kMost = 120;
+  return printable(text, kMost);
 }
 
 std::string shown(const std::optional<Duration>& span) {

@@ -10,6 +10,9 @@ namespace holdfast::cli {
 
 Json to_json(const LockInfo& info);
 
+// What others call themselves, and what servers say of them: printable, and not too long.
+std::string shown_label(const std::string& text);
+
 // "12.3s", or "-" if the engine does not know.
 std::string shown(const std::optional<Duration>& span);
 

@@ -5,6 +5,7 @@
 #include "commands.h"
 #include "holdfast/version.h"
 #include "program.h"
+#include "secrets.h"
 #include "torture/launch.h"
 
 namespace holdfast::cli {
@@ -77,12 +78,12 @@ void split_off_command(std::vector<std::string>& arguments, Invocation& invocati
 int usage_error(const Invocation& invocation, const CLI::App& app, const std::string& word,
                 const CLI::ParseError& error) {
   std::string help = "holdfast --help";
-  std::string message = error.what();
+  std::string message = redact(error.what());
   const std::vector<CLI::App*> commands = app.get_subcommands();
   if (!commands.empty()) {
     help = "holdfast " + commands[0]->get_name() + " --help";
   } else if (!word.empty()) {
-    message = "there is no command '" + word.substr(0, 64) + "'";
+    message = "there is no command " + quoted_word(word);
   } else if (error.get_name() == "RequiredError") {
     message = "no command given";
   }

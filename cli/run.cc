@@ -16,6 +16,7 @@
 #include "run/process_tree.h"
 #include "run/renewal_feed.h"
 #include "run/runner.h"
+#include "secrets.h"
 
 namespace holdfast::cli {
 namespace {
@@ -182,8 +183,9 @@ int run(const Invocation& invocation, const ClaimOptions& options,
         const std::vector<std::string>& misplaced) {
   const Session& session = invocation.session;
   if (!misplaced.empty()) {
-    return session.fail(Failure(Code::invalid_argument,
-                                "put -- before the command: holdfast run NAME -- " + misplaced[0]));
+    return session.fail(
+        Failure(Code::invalid_argument,
+                "put -- before the command: holdfast run NAME -- " + redact(misplaced[0])));
   }
   if (invocation.command.empty()) {
     return session.fail(

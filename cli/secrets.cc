@@ -3,68 +3,116 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cstring>
+#include <utility>
+
+#include "holdfast/text.h"
 
 namespace holdfast::cli {
 namespace {
 
-constexpr std::string_view kEndOfUrl = " \t\r\n'\"<>";
+struct Secret {
+  std::string text;
+  std::string shown;
+};
 
-void mask(std::string& text, std::size_t from, std::size_t to) {
-  std::fill(text.begin() + static_cast<std::ptrdiff_t>(from),
-            text.begin() + static_cast<std::ptrdiff_t>(to), '*');
+// The longest first: one may be a part of another.
+std::vector<Secret>& secrets() {
+  static std::vector<Secret> all;
+  return all;
 }
 
-// user:PASSWORD@host, where [begin, end) is what follows "://".
-void mask_authority(std::string& text, std::size_t begin, std::size_t end) {
-  const std::size_t at = text.rfind('@', end - 1);
-  const std::size_t colon = text.find(':', begin);
-  if (at == std::string::npos || at < begin || colon == std::string::npos || colon > at) return;
-  // What a message tells the user to write: PASSWORD, or [:PASSWORD].
-  const std::string_view secret = std::string_view(text).substr(colon + 1, at - colon - 1);
-  if (secret == "PASSWORD" || secret == "PASSWORD]") return;
-  mask(text, colon + 1, at);
+constexpr std::string_view kHandle = "hf1.";
+
+// Where a URL begins in `word`: at its scheme, at 0 if the whole word is one.
+std::size_t begin_of_url(std::string_view word, std::size_t scheme_end) {
+  const auto in_scheme = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '+' || c == '-' || c == '.';
+  };
+  std::size_t begin = scheme_end;
+  while (begin > 0 && in_scheme(word[begin - 1])) --begin;
+  return begin;
 }
 
-// ?password=PASSWORD&…, in [begin, end).
-void mask_query(std::string& text, std::size_t begin, std::size_t end) {
-  static constexpr std::array<std::string_view, 4> kKeys = {"pass", "secret", "auth", "token"};
-  std::size_t field = text.find('?', begin);
-  while (field < end) {
-    const std::size_t next = std::min(text.find_first_of("&;", field + 1), end);
-    const std::size_t equals = text.find('=', field);
-    if (equals < next) {
-      std::string key = text.substr(field + 1, equals - field - 1);
-      std::ranges::transform(key, key.begin(), [](unsigned char c) { return std::tolower(c); });
-      const auto in_key = [&](std::string_view word) { return key.find(word) != key.npos; };
-      if (std::ranges::any_of(kKeys, in_key)) mask(text, equals + 1, next);
-    }
-    field = next;
+// Where the secret of a word begins; its end if it has none. `is_url`: it is the value of --on.
+std::size_t begin_of_secret(const std::string& word, bool is_url) {
+  constexpr std::string_view kOn = "--on=";
+  const std::size_t value = word.starts_with(kOn) ? kOn.size() : 0;
+  if (is_url || value > 0) return word.substr(value).starts_with('@') ? word.size() : value;
+  if (word.starts_with(kHandle)) return 0;
+  const std::size_t scheme_end = word.find("://");
+  return scheme_end == std::string::npos ? word.size() : begin_of_url(word, scheme_end);
+}
+
+// A word of the command line as others may see it, and remembers what they may not. A secret goes to
+// the end of its word: a password may have blanks and quotes, so that nothing else ends it.
+std::string shown_word(const std::string& word, bool is_url) {
+  const std::size_t begin = begin_of_secret(word, is_url);
+  const std::string secret = word.substr(begin);
+  if (secret.empty()) return word;
+  const std::string shown =
+      secret.starts_with(kHandle) ? std::string(kHandle) + "***" : redacted(secret);
+  remember_secret(secret, shown);
+  return word.substr(0, begin) + shown;
+}
+
+// Writes `words` over the originals, one behind the other as the kernel has put them, so that the
+// length of a password does not show either. REQUIRES: no word is longer than its original.
+void overwrite(int argc, char** argv, const std::vector<std::string>& words) {
+  char* const end = argv[argc - 1] + std::strlen(argv[argc - 1]) + 1;
+  char* place = argv[0];
+  for (int i = 0; i < argc; ++i) {
+    const std::string& word = words[static_cast<std::size_t>(i)];
+    argv[i] = place;
+    place = std::copy(word.begin(), word.end(), place);
+    *place++ = '\0';
   }
+  std::fill(place, end, '\0');
 }
 
 }  // namespace
 
-std::string redact(std::string_view input) {
-  std::string text(input);
-  std::size_t scheme_end = text.find("://");
-  while (scheme_end != std::string::npos) {
-    const std::size_t begin = scheme_end + 3;
-    const std::size_t end = std::min(text.find_first_of(kEndOfUrl, begin), text.size());
-    if (begin < end) {
-      mask_query(text, begin, end);
-      mask_authority(text, begin, end);
+void remember_secret(std::string_view secret, std::string_view shown) {
+  // Shorter words may stand in any message, and hide no login.
+  constexpr std::size_t kLeast = 6;
+  std::vector<Secret>& all = secrets();
+  if (secret.size() < kLeast || secret == shown) return;
+  // A Failure has escaped it already.
+  for (std::string& text : std::array{std::string(secret), printable(secret, std::string::npos)}) {
+    const auto known = [&](const Secret& each) { return each.text == text; };
+    if (std::ranges::none_of(all, known)) all.push_back({std::move(text), std::string(shown)});
+  }
+  std::ranges::stable_sort(all, std::ranges::greater(),
+                           [](const Secret& each) { return each.text.size(); });
+}
+
+std::string redact(std::string_view message) {
+  std::string text(message);
+  for (const auto& [secret, shown] : secrets()) {
+    for (std::size_t at = text.find(secret); at != std::string::npos;
+         at = text.find(secret, at + shown.size())) {
+      text.replace(at, secret.size(), shown);
     }
-    scheme_end = text.find("://", begin);
   }
   return text;
 }
 
+std::string quoted_word(std::string_view word) {
+  constexpr std::size_t kMost = 80;
+  return "'" + printable(redact(word), kMost) + "'";
+}
+
 std::vector<std::string> hide_arguments(int argc, char** argv) {
   std::vector<std::string> copies(argv, argv + argc);
+  std::vector<std::string> shown;
   for (std::size_t i = 0; i < copies.size(); ++i) {
-    const std::string hidden = redact(copies[i]);
-    std::ranges::copy(hidden, argv[i]);  // The same length: nothing moves.
+    const bool is_url = i > 0 && copies[i - 1] == "--on";
+    std::string word = shown_word(copies[i], is_url);
+    // Never longer than the original: there is no more room.
+    if (word.size() > copies[i].size()) word.assign(copies[i].size(), '*');
+    shown.push_back(std::move(word));
   }
+  if (!shown.empty() && shown != copies) overwrite(argc, argv, shown);
   return copies;
 }
 

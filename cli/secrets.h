@@ -1,5 +1,8 @@
-// Keeps passwords out of everything that others can see: messages, JSON and the process title.
-// Thread safety: all of it, except hide_arguments (call it first in main).
+// Keeps secrets out of everything that others can see: messages, JSON and the process title.
+// A secret is the login of a URL (redacted() in holdfast/text.h says where it is) or a handle, the
+// key to a lock.
+// Thread safety: remember_secret() and hide_arguments() first, before there are threads; then
+// redact() from any thread.
 #pragma once
 
 #include <string>
@@ -8,13 +11,21 @@
 
 namespace holdfast::cli {
 
-// `text` with the passwords of all URLs in it replaced by asterisks of the same length. Rather
-// hides too much than too little: a password that was not escaped may contain '/' or '@'.
-std::string redact(std::string_view text);
+// From now on redact() replaces each `secret` by `shown`.
+void remember_secret(std::string_view secret, std::string_view shown);
 
-// Copies the arguments and overwrites the passwords in the originals, which everybody can read in
-// /proc/PID/cmdline. What remains is the moment between exec and this call: a URL in a file
-// (--on @FILE) or in HOLDFAST_URL has no such moment.
+// A message without the URLs and handles of the command line, of HOLDFAST_URL and of @FILE, each
+// as a whole word and to its end: no guess is made about where a URL in a text ends. The library
+// puts no others into its messages.
+std::string redact(std::string_view message);
+
+// A word of the command line in a message: in quotes, printable, without secrets. They are looked
+// for before it is cut: half a password is one too.
+std::string quoted_word(std::string_view word);
+
+// Copies the arguments and removes the secrets from the originals, which everybody can read in
+// /proc/PID/cmdline; a child that is forked has the same originals. What remains is the moment
+// between exec and this call: a URL in a file (--on @FILE) or in HOLDFAST_URL has no such moment.
 std::vector<std::string> hide_arguments(int argc, char** argv);
 
 }  // namespace holdfast::cli

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "duration.h"
+#include "holdfast/text.h"
 #include "secrets.h"
 #include "warning_printer.h"
 
@@ -55,8 +56,13 @@ Result<std::string> Session::url() const {
   // A script whose variable is unset must not take a lock that only this machine knows.
   if (on && on->empty()) return Failure(Code::invalid_argument, "--on is empty: give a URL");
   const char* given = std::getenv("HOLDFAST_URL");
-  const std::string url = on.value_or(given != nullptr ? given : "");
-  if (url.starts_with('@')) return read_url(url.substr(1));
+  std::string url = on.value_or(given != nullptr ? given : "");
+  if (url.starts_with('@')) {
+    Result<std::string> read = read_url(url.substr(1));
+    if (!read) return read;
+    url = *read;
+  }
+  remember_secret(url, redacted(url));
   return url;
 }
 
@@ -68,8 +74,7 @@ Result<Client> Session::open(ClientOptions options) const {
 }
 
 void Session::print(const Json& object) const {
-  // A label may hold any bytes; a report with a replacement character beats no report.
-  const std::string text = object.dump(2, ' ', false, Json::error_handler_t::replace);
+  const std::string text = object.dump(2, ' ', true, Json::error_handler_t::replace);
   std::fprintf(stdout, "%s\n", text.c_str());
 }
 
@@ -78,9 +83,9 @@ int Session::fail(const Failure& failure) const {
     warn(failure.message());
     return exit_status_of(failure.code());
   }
-  Json error = {{"code", code_name(failure.code())}, {"message", redact(failure.message())}};
+  Json error = {{"code", code_name(failure.code())}, {"message", for_terminal(failure.message())}};
   if (const Busy* busy = failure.busy()) {
-    error["holder"] = redact(printable(busy->holder));
+    error["holder"] = for_terminal(busy->holder);
     error["token"] = busy->token;
     error["rank"] = busy->rank;
     if (busy->expires_in) error["expires_in_ms"] = to_ms(*busy->expires_in);
@@ -91,7 +96,7 @@ int Session::fail(const Failure& failure) const {
 
 int Session::fail(const char* code, const std::string& message, int status) const {
   if (json) {
-    print({{"error", {{"code", code}, {"message", redact(message)}}}});
+    print({{"error", {{"code", code}, {"message", for_terminal(message)}}}});
   } else {
     warn(message);
   }
@@ -105,7 +110,7 @@ int Session::interrupted_by(int signal) const {
 }
 
 void Session::warn(const std::string& message) const {
-  std::fprintf(stderr, "holdfast: %s\n", redact(message).c_str());
+  std::fprintf(stderr, "holdfast: %s\n", for_terminal(message).c_str());
 }
 
 void put_name(Json& object, const Name& name) {
@@ -117,9 +122,6 @@ void put_name(Json& object, const Name& name) {
   object["name_hex"] = to_hex(name.bytes());
 }
 
-std::string printable(const std::string& text) {
-  if (Name::problem_with(text)) return text.empty() ? "" : "(unprintable)";
-  return Name(text).display();
-}
+std::string for_terminal(std::string_view message) { return printable(redact(message)); }
 
 }  // namespace holdfast::cli

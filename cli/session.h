@@ -5,6 +5,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "exit_status.h"
 #include "holdfast/client.h"
@@ -22,7 +23,8 @@ class Session {
   Result<std::string> url() const;
   Result<Client> open(ClientOptions options = {}) const;
 
-  // Prints one object on standard output.
+  // Prints one object on standard output, in ASCII: what is not is written \uXXXX, so that it can
+  // neither harm a terminal nor break a line of JavaScript. Invalid UTF-8 becomes U+FFFD.
   void print(const Json& object) const;
   // Prints why it failed (JSON: {"error": …} on standard output) and returns the exit status.
   int fail(const Failure& failure) const;
@@ -30,14 +32,14 @@ class Session {
   int fail(const char* code, const std::string& message, int status) const;
   // The user ended the wait (Ctrl-C): nothing to explain, except in JSON.
   int interrupted_by(int signal) const;
-  // One line on standard error, with a password, if any, hidden.
+  // One line on standard error, by for_terminal().
   void warn(const std::string& message) const;
 };
 
 // {"name": …}, and "name_hex" for a name that is not UTF-8, of which "name" is what people can read.
 void put_name(Json& object, const Name& name);
 
-// Text that came from somebody else (a holder's label), safe for a terminal.
-std::string printable(const std::string& text);
+// The gate to the terminal for a message of any origin: one printable line, without secrets.
+std::string for_terminal(std::string_view message);
 
 }  // namespace holdfast::cli

@@ -25,7 +25,7 @@ void print_details(const HolderInfo& holder) {
   if (holder.details.empty()) return;
   std::string line;
   for (const auto& [name, value] : holder.details) {
-    line += (line.empty() ? "" : ", ") + name + " " + printable(value);
+    line += (line.empty() ? "" : ", ") + name + " " + shown_label(value);
   }
   std::printf("  token %s: %s\n", holder.token.str().c_str(), line.c_str());
 }
@@ -41,7 +41,7 @@ void print_text(const LockInfo& lock) {
   if (!lock.holders.empty()) {
     Table table({"  HOLDER", "MODE", "TOKEN", "HELD", "EXPIRES"});
     for (const HolderInfo& holder : lock.holders) {
-      table.add({"  " + printable(holder.label), mode_name(holder.mode), holder.token.str(),
+      table.add({"  " + shown_label(holder.label), mode_name(holder.mode), holder.token.str(),
                  shown(holder.held_for), shown(holder.expires_in)});
     }
     std::fputs(table.text().c_str(), stdout);
@@ -50,7 +50,8 @@ void print_text(const LockInfo& lock) {
   if (!lock.waiters.empty()) {
     Table table({"  WAITER", "MODE", "WAITING"});
     for (const WaiterInfo& waiter : lock.waiters) {
-      table.add({"  " + printable(waiter.label), mode_name(waiter.mode), shown(waiter.waited_for)});
+      table.add(
+          {"  " + shown_label(waiter.label), mode_name(waiter.mode), shown(waiter.waited_for)});
     }
     std::fputs(table.text().c_str(), stdout);
   }

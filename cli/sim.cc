@@ -12,6 +12,7 @@
 #include "interrupt.h"
 #include "lab/sim/mutants.h"
 #include "lab/sim/report.h"
+#include "secrets.h"
 #include "sim/progress.h"
 #include "sim/tables.h"
 
@@ -54,9 +55,8 @@ Failure unknown_workload(const std::string& name) {
     known += known.empty() ? "" : ", ";
     known += workload->name();
   }
-  return Failure(Code::invalid_argument, "there is no workload '" + name.substr(0, 64) +
-                                             "'; there are " + known +
-                                             " (see holdfast sim --list)");
+  return Failure(Code::invalid_argument, "there is no workload " + quoted_word(name) +
+                                             "; there are " + known + " (see holdfast sim --list)");
 }
 
 Result<std::vector<const sim::Workload*>> chosen(const SimOptions& options) {
@@ -161,8 +161,8 @@ int replay(const Session& session, const std::string& text) {
   if (error != std::errc() || !selection) {
     return session.fail(Failure(Code::invalid_argument,
                                 "--replay wants WORKLOAD:SEED or WORKLOAD:SEED:FAULTS, such as "
-                                "redis:42 or redis:42:0,3/4; not '" +
-                                    text.substr(0, 80) + "'"));
+                                "redis:42 or redis:42:0,3/4; not " +
+                                    quoted_word(text)));
   }
   const sim::Outcome outcome = sim::replay(*workload, seed, *selection);
   print_replay(session, *workload, outcome);

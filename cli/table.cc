@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "holdfast/text.h"
+
 namespace holdfast::cli {
 namespace {
 
@@ -12,6 +14,11 @@ std::size_t width_of(const std::string& cell) {
 }
 
 }  // namespace
+
+void Table::add(std::vector<std::string> row) {
+  for (std::string& cell : row) cell = printable(cell);
+  rows_.push_back(std::move(row));
+}
 
 std::string Table::text() const {
   std::vector<std::size_t> widths(rows_.front().size());

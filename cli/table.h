@@ -9,10 +9,10 @@ namespace holdfast::cli {
 
 class Table {
  public:
-  explicit Table(std::vector<std::string> header) { rows_.push_back(std::move(header)); }
+  explicit Table(std::vector<std::string> header) { add(std::move(header)); }
 
-  // REQUIRES: as many cells as the header has.
-  void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+  // Each cell is made printable(). REQUIRES: as many cells as the header has.
+  void add(std::vector<std::string> row);
   std::string text() const;
 
  private:

@@ -6,13 +6,14 @@
 #include <optional>
 
 #include "holdfast/observer.h"
+#include "session.h"
 
 namespace holdfast::cli {
 
 class WarningPrinter : public Observer {
  public:
   void on_warning(const std::string& text) override {
-    std::fprintf(stderr, "holdfast: warning: %s\n", text.c_str());
+    std::fprintf(stderr, "holdfast: warning: %s\n", for_terminal(text).c_str());
   }
   void on_retry(const Claim&, const Failure& failure) override {
     constexpr Duration kPause = std::chrono::minutes(1);

@@ -83,7 +83,7 @@ std::string to_line(const Event& event) {
   if (event.value != 0) line["value"] = event.value;
   if (!event.text.empty()) line["text"] = event.text;
   if (event.shared) line["mode"] = "shared";
-  return line.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return line.dump(-1, ' ', true, Json::error_handler_t::replace);
 }
 
 std::optional<Event> parse_event(std::string_view line) {

@@ -5,20 +5,23 @@
 #include <string>
 #include <string_view>
 
+#include "holdfast/text.h"
+
 namespace holdfast::lab {
 
+// The gate to HTML and SVG, for text between tags and for the value of a quoted attribute: well-formed
+// also as XML, which has neither control characters nor invalid UTF-8, and without characters that
+// reorder what is around them.
 inline std::string escaped(std::string_view text) {
   std::string result;
-  for (const char c : text) {
+  for (const char c : printable(text)) {
     switch (c) {
       case '&': result += "&amp;"; break;
       case '<': result += "&lt;"; break;
       case '>': result += "&gt;"; break;
       case '"': result += "&quot;"; break;
       case '\'': result += "&#39;"; break;
-      default:
-        // XML has no other control characters.
-        result += static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t' ? ' ' : c;
+      default: result += c;
     }
   }
   return result;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "holdfast/text.h"
+
 namespace holdfast::lab {
 namespace {
 
@@ -39,6 +41,20 @@ Json to_json(const Cell& cell) {
     result["kept"] = {{"run", run.number}, {"history", events}};
   }
   return result;
+}
+
+// The gate to a cell of a Markdown table.
+std::string markdown_cell(const std::string& text) {
+  std::string cell;
+  for (const char c : printable(text)) {
+    if (c == '<') {
+      cell += "&lt;";
+    } else {
+      if (c == '|' || c == '`') cell += '\\';
+      cell += c;
+    }
+  }
+  return cell;
 }
 
 }  // namespace
@@ -78,19 +94,19 @@ std::string report_json(const Report& report) {
                      {"partial", report.partial}, {"as_expected", report.as_expected()},
                      {"runs", report.sum().runs}, {"warnings", report.warnings},
                      {"scenarios", rows}};
-  return page.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return page.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
 }
 
 std::string report_markdown(const Report& report) {
   std::string text = "| # | scenario |";
   std::string rule = "| --- | --- |";
   for (const std::string& engine : report.engines) {
-    text += " " + engine + " |";
+    text += " " + markdown_cell(engine) + " |";
     rule += " --- |";
   }
   text += "\n" + rule + "\n";
   for (const Row& row : report.rows) {
-    text += "| " + row.id + " | " + row.title + " |";
+    text += "| " + markdown_cell(row.id) + " | " + markdown_cell(row.title) + " |";
     for (const std::string& engine : report.engines) {
       const Cell* cell = report.find(row.id, engine);
       std::string words = " –";

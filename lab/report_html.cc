@@ -51,7 +51,7 @@ const char* color_of(const std::string& short_form) {
 }
 
 std::string anchor_of(const std::string& row, const std::string& engine) {
-  return "s" + row + "-" + engine;
+  return escaped("s" + row + "-" + engine);
 }
 
 // Of what does not happen in each run: in how many it did.

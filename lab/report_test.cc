@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lab/timeline.h"
+#include "tests/cli/hostile.h"
 
 namespace holdfast::lab {
 namespace {
@@ -133,6 +134,43 @@ TEST(ReportTest, MarkdownSaysWhereItDiffers) {
   changed.at("1", "redis").expected = {};
   EXPECT_THAT(report_markdown(changed), HasSubstr("V, f S (expected S)"));
   EXPECT_FALSE(changed.as_expected());
+}
+
+// Error texts of servers come into histories, notes and warnings.
+TEST(ReportTest, HostileTextIsDataInEveryForm) {
+  for (const std::string& text : test::all_hostile()) {
+    SCOPED_TRACE(testing::PrintToString(text));
+    Report hostile = report();
+    hostile.title = hostile.machine = hostile.command = hostile.made_at = text;
+    hostile.warnings = {text};
+    hostile.rows.front() = {text, text, text, text, text};
+    hostile.engines = {text};
+    Cell& cell = hostile.at(text, text);
+    cell = report().at("1", "redis");
+    cell.why = text;
+    cell.troubles = cell.notes = {text};
+    History& history = cell.kept.front().history;
+    for (Event& event : history) {
+      event.text = text;
+      if (event.who == "C") event.who = text;
+    }
+    const std::string svg = timeline_svg(history, check(history), text);
+    const std::string html = report_html(hostile);
+    for (const std::string* markup : {&svg, &html}) {
+      EXPECT_TRUE(balanced(*markup));
+      EXPECT_TRUE(test::is_harmless(*markup));
+      for (const char* act : {"<script>alert", "<img", "onerror=alert(1)>"}) {
+        EXPECT_THAT(*markup, Not(HasSubstr(act)));
+      }
+    }
+    const std::string json = report_json(hostile);
+    EXPECT_TRUE(test::is_ascii(json)) << json;
+    EXPECT_FALSE(nlohmann::json::parse(json, nullptr, false).is_discarded());
+    EXPECT_TRUE(test::is_harmless(report_markdown(hostile)));
+    EXPECT_THAT(report_markdown(hostile), Not(HasSubstr("<")));
+    EXPECT_EQ(parse_event(to_line(history.front()))->at, history.front().at);
+    EXPECT_TRUE(test::is_ascii(to_line(history.front())));
+  }
 }
 
 }  // namespace

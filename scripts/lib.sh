@@ -17,6 +17,9 @@ THREADS_PACKAGES=(clang-19)
 SHELL_PACKAGES=(shellcheck)
 FUZZ_PACKAGES=(clang-19 libclang-rt-19-dev llvm-19 cmake ninja-build pkg-config libhiredis-dev)
 
+# The tests of shell completion run it in the shells. (bash runs this script.)
+CLI_PACKAGES=(zsh fish)
+
 # What the tests of an engine need beside the build. SQLite is embedded and needs nothing.
 SQLITE_PACKAGES=()
 REDIS_PACKAGES=(redis-server redis-tools redis-sentinel openssl python3-redis)

@@ -188,7 +188,7 @@ std::string Report::dump(int indent) const {
     all["disturbance"][workload] = {{"others_cores", shares.others},
                                     {"stolen_cores", shares.stolen}};
   }
-  return all.dump(indent);
+  return all.dump(indent, ' ', true, Json::error_handler_t::replace);
 }
 
 void Report::attempt(const std::string& workload, const std::function<void()>& measure) {

@@ -1,76 +1,188 @@
 # bash completion for holdfast(1)
+#
+# Anybody who can take a lock chooses its name. So no name is ever evaluated here: no eval, no unquoted
+# expansion, and no `compgen -W`, which expands $(…) in its words. `holdfast ls --names` prints one
+# printable name per line; what is inserted of it is quoted as the place needs it.
+
+# Joins again what COMP_WORDBREAKS has split at : = @, up to the cursor. Sets words, cur, and lead, the
+# part of cur that readline does not replace.
+_holdfast_words() {
+  local rest=${COMP_LINE:0:COMP_POINT} stripped word i glued joining=0
+  words=() lead=''
+  for ((i = 0; i <= COMP_CWORD; i++)); do
+    word=${COMP_WORDS[i]}
+    stripped=${rest#"${rest%%[![:space:]]*}"}
+    glued=0
+    ((i > 0)) && [[ $rest == "$stripped" ]] && glued=1
+    ((i == COMP_CWORD)) && word=$stripped
+    rest=${stripped#"$word"}
+    if ((glued)) && { ((joining)) || [[ $word == [:=@]* ]]; }; then
+      ((i == COMP_CWORD)) && lead=${words[-1]}
+      words[-1]+=$word
+    else
+      words+=("$word")
+    fi
+    joining=0
+    [[ $word == *[:=@] ]] && joining=1
+  done
+  cur=${words[-1]}
+  # Right behind such a character readline begins an empty word.
+  [[ $cur == "$lead"*([:=@]) ]] && lead=$cur
+  return 0
+}
+
+# Takes the quotes off a word, without expanding anything. Sets plain, and quote if one is open. Fails
+# where the shell would expand something, or the quoting is mixed.
+_holdfast_unquote() {
+  local word=$1 char i
+  plain='' quote=''
+  case $word in
+    \'*)
+      quote=\' plain=${word:1}
+      [[ $plain != *\'* ]]
+      return
+      ;;
+    \"*) quote=\" word=${word:1} ;;
+    \~*) return 1 ;;
+  esac
+  for ((i = 0; i < ${#word}; i++)); do
+    char=${word:i:1}
+    case $char in
+      \\)
+        i=$((i + 1))
+        [[ $quote && ${word:i:1} != [\$\`\"\\] ]] && plain+=\\
+        plain+=${word:i:1}
+        ;;
+      [\'\"])
+        [[ $quote && $char == \' ]] || return 1
+        plain+=$char
+        ;;
+      \$ | \`) return 1 ;;
+      *) plain+=$char ;;
+    esac
+  done
+}
+
+# Offers the lines of its input that begin with what was typed.
+_holdfast_offer() {
+  local plain quote line text
+  _holdfast_unquote "$cur" || return 0
+  while IFS= read -r line; do
+    [[ $line && $line == "$plain"* ]] || continue
+    case $quote in
+      \') text=${line//\'/\'\\\'\'} ;;
+      \")
+        [[ $line == *!* ]] && continue  # It has no quoting that history expansion leaves alone.
+        text=${line//\\/\\\\}
+        text=${text//\"/\\\"}
+        text=${text//\$/\\\$}
+        text=${text//\`/\\\`}
+        ;;
+      *)
+        printf -v text %q "$line"
+        [[ $text == "$lead"* ]] || continue
+        text=${text#"$lead"}
+        ;;
+    esac
+    COMPREPLY+=("$text")
+  done
+}
+
+_holdfast_options() { _holdfast_offer < <(printf '%s\n' "$@"); }
+
+# The store that the line names so far. In the environment, not in an argument, which others can see.
+_holdfast_list() {
+  local plain quote
+  if [[ $on ]]; then
+    [[ $on == \'*\' || $on == \"*\" ]] && on=${on%?}
+    _holdfast_unquote "$on" || return 0
+    local -x HOLDFAST_URL=$plain
+  fi
+  "${words[0]}" ls --names 2>/dev/null </dev/null
+}
 
 _holdfast() {
-  local cur prev words cword
-  if declare -F _init_completion >/dev/null; then
-    _init_completion -n = || return
-  else
-    cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}
-    words=("${COMP_WORDS[@]}") cword=$COMP_CWORD
-  fi
-
-  local commands="run acquire renew release ls show break engines schema bench sim torture"
-  local common="--on --json --help"
-  local i command="" after=0 on=()
-  for ((i = 1; i < cword; i++)); do
+  local words cur lead on='' command='' i after=0
+  local -a common=(--on --json --help)
+  COMPREPLY=()
+  _holdfast_words
+  for ((i = 1; i < ${#words[@]} - 1; i++)); do
     case ${words[i]} in
-      --on) on=(--on "${words[i+1]}"); ((i++)) ;;
-      --) after=$((i + 1)); break ;;
+      --on)
+        i=$((i + 1))
+        on=${words[i]}
+        ;;
+      --on=*) on=${words[i]#--on=} ;;
+      --) after=1 ;;
       -*) ;;
       *) [[ -z $command ]] && command=${words[i]} ;;
     esac
+    ((after)) && break
   done
 
   # Behind "--" of run, complete the command that is run.
-  if [[ $command == run && $after -gt 0 ]]; then
+  if [[ $command == run && $after == 1 ]]; then
+    for ((i = 1; i < COMP_CWORD; i++)); do
+      [[ ${COMP_WORDS[i]} == -- ]] && break
+    done
     if declare -F _command_offset >/dev/null; then
-      _command_offset "$after"
+      _command_offset $((i + 1))
     else
-      COMPREPLY=($(compgen -c -- "$cur"))
+      mapfile -t COMPREPLY < <(compgen -c -- "$cur")
     fi
     return
   fi
 
-  case $prev in
-    --on) COMPREPLY=($(compgen -W "sqlite:///" -- "$cur")); return ;;
-    --ttl | --wait) COMPREPLY=($(compgen -W "500ms 10s 30s 2m 1h" -- "$cur")); return ;;
-    --hold) COMPREPLY=($(compgen -W "1ms 10ms" -- "$cur")); return ;;
-    --mode) COMPREPLY=($(compgen -W "exclusive shared permits" -- "$cur")); return ;;
-    --engine) COMPREPLY=($(compgen -W "sqlite redis redlock memcached zookeeper etcd postgres postgres-advisory mysql mysql-named" -- "$cur")); return ;;
-    --report | --markdown | --svg | --history) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+  case ${words[${#words[@]}-2]} in
+    --on) _holdfast_options sqlite:///; return ;;
+    --ttl | --wait) _holdfast_options 500ms 10s 30s 2m 1h; return ;;
+    --hold) _holdfast_options 1ms 10ms; return ;;
+    --mode) _holdfast_options exclusive shared permits; return ;;
+    --engine)
+      _holdfast_options sqlite redis redlock memcached zookeeper etcd postgres postgres-advisory mysql \
+        mysql-named
+      return
+      ;;
+    --report | --markdown | --svg | --history)
+      compopt -o filenames 2>/dev/null  # readline quotes them
+      mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+      return
+      ;;
     --scenario | --repeat | --seed | --duration) return ;;
-    --permits | --token | --workers | --in-flight | --processes | --names | --seconds) return ;;
-    --minutes | --schedules | --seed | --threads | --replay) return ;;
+    --permits | --token | --workers | --in-flight | --processes | --seconds) return ;;
+    --minutes | --schedules | --threads | --replay) return ;;
+    --names) [[ $command == bench ]] && return ;;
   esac
 
   if [[ -z $command ]]; then
-    COMPREPLY=($(compgen -W "$commands $common --version" -- "$cur"))
+    _holdfast_options run acquire renew release ls show break engines schema bench sim torture \
+      "${common[@]}" --version
     return
   fi
-  local options=""
+  local -a options=()
   case $command in
-    run) options="--ttl --wait --no-wait --shared --permits --" ;;
-    acquire) options="--ttl --wait --no-wait --shared --permits" ;;
-    break) options="--token" ;;
-    bench) options="--workers --in-flight --processes --names --seconds --mode --permits --hold --ttl" ;;
-    sim) options="--minutes --schedules --seed --threads --replay --mutants --list --marks" ;;
-    torture) options="--all --scenario --engine --repeat --random --seed --duration --report --markdown --svg --history --list" ;;
+    run) options=(--ttl --wait --no-wait --shared --permits --) ;;
+    acquire) options=(--ttl --wait --no-wait --shared --permits) ;;
+    ls) options=(--names) ;;
+    break) options=(--token) ;;
+    bench)
+      options=(--workers --in-flight --processes --names --seconds --mode --permits --hold --ttl)
+      ;;
+    sim) options=(--minutes --schedules --seed --threads --replay --mutants --list --marks) ;;
+    torture)
+      options=(--all --scenario --engine --repeat --random --seed --duration --report --markdown --svg
+        --history --list)
+      ;;
   esac
   if [[ $cur == -* ]]; then
-    COMPREPLY=($(compgen -W "$options $common" -- "$cur"))
+    _holdfast_options "${options[@]}" "${common[@]}"
     return
   fi
   case $command in
-    run | acquire | show | break | ls)
-      # The names of locks that are held now; names with blanks are left out.
-      local names
-      names=$("${words[0]}" "${on[@]}" ls -- "$cur" 2>/dev/null | awk 'NR > 1 { print $1 }' | sort -u)
-      COMPREPLY=($(compgen -W "$names" -- "$cur"))
-      ;;
+    run | acquire | show | break | ls) _holdfast_offer < <(_holdfast_list) ;;
     sim)
-      local workloads
-      workloads=$("${words[0]}" sim --list 2>/dev/null | awk '/^$/ { exit } NR > 1 { print $1 }')
-      COMPREPLY=($(compgen -W "$workloads" -- "$cur"))
+      _holdfast_offer < <("${words[0]}" sim --list 2>/dev/null </dev/null |
+        awk '/^$/ { exit } NR > 1 { print $1 }')
       ;;
   esac
 }

@@ -2,8 +2,23 @@
 
 set -l commands run acquire renew release ls show break engines schema bench sim torture
 
+# Anybody who can take a lock chooses its name. So no name is ever evaluated here: `holdfast ls --names`
+# prints one printable name per line, and fish quotes what it inserts.
 function __holdfast_names
-    holdfast ls 2>/dev/null | awk 'NR > 1 { print $1 }' | sort -u
+    set -l words (commandline -opc)
+    # In the environment, not in an argument, which others can see.
+    set -lx HOLDFAST_URL $HOLDFAST_URL
+    for i in (seq 2 (count $words))
+        switch $words[$i]
+            case --
+                break
+            case --on
+                set HOLDFAST_URL $words[(math $i + 1)]
+            case '--on=*'
+                set HOLDFAST_URL (string replace -- --on= '' $words[$i])
+        end
+    end
+    command holdfast ls --names 2>/dev/null </dev/null
 end
 
 # True behind the "--" of run: there the words are another command's.
@@ -40,6 +55,7 @@ complete -c holdfast -n $claim -l no-wait -d 'Try once'
 complete -c holdfast -n $claim -l shared -d 'Together with other shared holders'
 complete -c holdfast -n $claim -l permits -x -d 'One of N permits'
 complete -c holdfast -n '__fish_seen_subcommand_from run acquire show break ls; and not __holdfast_in_command' -a '(__holdfast_names)'
+complete -c holdfast -n '__fish_seen_subcommand_from ls; and not __holdfast_in_command' -l names -d 'Names only, one per line'
 complete -c holdfast -n '__fish_seen_subcommand_from break' -l token -x -d 'The token of the holder'
 
 complete -c holdfast -n '__fish_seen_subcommand_from bench' -l workers -x -d 'Blocking threads'

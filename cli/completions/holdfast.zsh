@@ -1,11 +1,20 @@
 #compdef holdfast
 # zsh completion for holdfast(1)
 
+# Anybody who can take a lock chooses its name. So no name is ever evaluated here: no eval, no
+# _call_program (which is one), no _describe (to which a colon has a meaning). `holdfast ls --names`
+# prints one printable name per line, and compadd quotes what it inserts.
 _holdfast_names() {
-  local -a names on
-  (( ${words[(I)--on]} )) && on=(--on "${words[${words[(I)--on]}+1]}")
-  names=(${(u)${(f)"$(_call_program names ${service} $on ls 2>/dev/null | awk 'NR > 1 { print $1 }')"}})
-  _describe -t names 'lock' names
+  local -a names
+  local url=${opt_args[--on]:-$on}
+  # _arguments escapes colons; (Q) takes the quotes off, and expands nothing.
+  url=${(Q)url//\\:/:}
+  # In the environment, not in an argument, which others can see.
+  [[ -n $url ]] && local -x HOLDFAST_URL=$url
+  names=("${(@f)$(command holdfast ls --names 2>/dev/null </dev/null)}")
+  names=("${(@)names:#}")
+  local expl
+  _wanted names expl 'lock' compadd -a names
 }
 
 _holdfast() {
@@ -13,7 +22,7 @@ _holdfast() {
   typeset -A opt_args
   local -a common claim
   common=(
-    '--on[where the locks are]:URL or @FILE:(sqlite\:///)'
+    '--on=[where the locks are]:URL or @FILE:(sqlite\:///)'
     '--json[print JSON]'
     '--help[help and examples]'
   )
@@ -26,6 +35,7 @@ _holdfast() {
   )
 
   _arguments -C $common '--version[print the version]' '1: :->command' '*:: :->argument'
+  local on=${opt_args[--on]}
   case $state in
     command)
       local -a commands
@@ -59,7 +69,7 @@ _holdfast() {
           ;;
         acquire) _arguments $common $claim '1:lock:_holdfast_names' ;;
         renew | release) _arguments $common '1:handle (- reads it from the input):' ;;
-        ls) _arguments $common '1:prefix:_holdfast_names' ;;
+        ls) _arguments $common '--names[names only, one per line]' '1:prefix:_holdfast_names' ;;
         show) _arguments $common '1:lock:_holdfast_names' ;;
         break) _arguments $common '--token[the token of the holder]:T:' '1:lock:_holdfast_names' ;;
         engines | schema) _arguments $common ;;

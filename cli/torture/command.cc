@@ -14,6 +14,7 @@
 #include "lab/timeline.h"
 #include "lab/torture/client_process.h"
 #include "lab/torture/torture.h"
+#include "secrets.h"
 #include "table.h"
 #include "torture/command.h"
 
@@ -109,7 +110,7 @@ Result<lab::TorturePlan> plan_of(const Session& session, const TortureOptions& o
     const Scenario* scenario = lab::find_scenario(id);
     if (scenario == nullptr) {
       return Failure(Code::invalid_argument,
-                     "there is no scenario '" + id + "' (see holdfast torture --list)");
+                     "there is no scenario " + quoted_word(id) + " (see holdfast torture --list)");
     }
     plan.scenarios.push_back(scenario);
   }
@@ -119,8 +120,8 @@ Result<lab::TorturePlan> plan_of(const Session& session, const TortureOptions& o
   for (const std::string& name : options.engines) {
     const Profile* profile = lab::find_profile(name);
     if (profile == nullptr) {
-      return Failure(Code::invalid_argument, "there is no engine '" + name +
-                                                 "' to start here; there are " + known_engines());
+      return Failure(Code::invalid_argument, "there is no engine " + quoted_word(name) +
+                                                 " to start here; there are " + known_engines());
     }
     plan.engines.push_back(*profile);
   }
@@ -183,11 +184,11 @@ void print_matrix(const Report& report) {
 // One experiment: every question for itself.
 void print_details(const Row& row, const std::string& engine, const Cell& cell) {
   std::printf("\nscenario %s on %s\n  given  %s\n  when   %s\n  then   %s\n", row.id.c_str(),
-              engine.c_str(), row.given.c_str(), row.when.c_str(), row.then.c_str());
+              for_terminal(engine).c_str(), row.given.c_str(), row.when.c_str(), row.then.c_str());
   for (const lab::Question question : lab::kQuestions) {
     std::printf("  %-36s %s\n", lab::question_title(question), cell.tally.text(question).c_str());
   }
-  for (const std::string& text : cell.notes) std::printf("  %s\n", text.c_str());
+  for (const std::string& text : cell.notes) std::printf("  %s\n", for_terminal(text).c_str());
 }
 
 void print_report(const Report& report) {
@@ -197,13 +198,16 @@ void print_report(const Report& report) {
   }
   for (const auto& [place, cell] : report.cells()) {
     for (const std::string& text : cell.differences()) {
-      std::printf("! %s on %s: %s\n", place.first.c_str(), place.second.c_str(), text.c_str());
+      std::printf("! %s on %s: %s\n", place.first.c_str(), for_terminal(place.second).c_str(),
+                  for_terminal(text).c_str());
     }
     for (const std::string& text : cell.troubles) {
-      std::printf("? %s on %s: %s\n", place.first.c_str(), place.second.c_str(), text.c_str());
+      std::printf("? %s on %s: %s\n", place.first.c_str(), for_terminal(place.second).c_str(),
+                  for_terminal(text).c_str());
     }
   }
-  for (const std::string& warning : report.warnings) std::printf("%s\n", warning.c_str());
+  for (const std::string& warning : report.warnings)
+    std::printf("%s\n", for_terminal(warning).c_str());
   const auto runs = static_cast<unsigned long long>(report.sum().runs);
   if (runs == 0) {
     std::puts("PARTIAL: ended before the end of its first run");
@@ -219,7 +223,7 @@ Result<void> write_file(const std::string& path, const std::string& text) {
   file << text;
   file.flush();
   if (file) return {};
-  return Failure(Code::misconfigured, "cannot write '" + path + "'");
+  return Failure(Code::misconfigured, "cannot write " + quoted_word(path));
 }
 
 const lab::KeptRun* most_telling(const Report& report, std::string& title) {

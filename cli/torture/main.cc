@@ -6,6 +6,7 @@
 
 #include "commands.h"
 #include "program.h"
+#include "secrets.h"
 #include "torture/command.h"
 
 namespace holdfast::cli {
@@ -23,8 +24,9 @@ int run(std::vector<std::string> arguments) {
   declare_torture(app, invocation);
   for (CLI::App* command : app.get_subcommands({})) command->fallthrough();
   return parse_and_act(app, invocation, std::move(arguments), [&](const CLI::ParseError& error) {
-    return invocation.session.fail(Failure(
-        Code::invalid_argument, error.what() + std::string(" (see holdfast torture --help)")));
+    return invocation.session.fail(
+        Failure(Code::invalid_argument,
+                redact(error.what()) + std::string(" (see holdfast torture --help)")));
   });
 }
 

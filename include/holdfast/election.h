@@ -22,7 +22,7 @@ namespace holdfast {
 
 struct Leader {
   Token token;        // 0: nobody leads
-  std::string value;  // what the leader campaigned with
+  std::string value;  // what the leader campaigned with: any bytes, so show it as printable()
 };
 
 class HOLDFAST_API Election {

@@ -50,7 +50,7 @@ struct Claim {
   Mode mode = Mode::exclusive;
   std::uint32_t permits = 1;  // how many may hold at once; stored and checked (Mode::permit)
   Duration ttl{};
-  std::string label;  // shown to others: who holds or waits
+  std::string label;  // any bytes, shown to others: who holds or waits
   // True if the hold must survive this process (a handle for scripts): it ends by release or by
   // its ttl only, not when the process or session dies.
   bool outlives_process = false;
@@ -116,11 +116,11 @@ struct HolderInfo {
   ClaimId id;
   Mode mode = Mode::exclusive;
   Token token;
-  std::string label;
+  std::string label;  // any bytes that the holder chose: show it as printable(label)
   std::optional<Duration> held_for;
   std::optional<Duration> expires_in;
   // What else the engine knows of it, by which it is found there: a lease, a session. For people;
-  // never what gives a right to the lock.
+  // never what gives a right to the lock. The values are the server's: printable(value).
   struct Detail {
     std::string name;
     std::string value;
@@ -131,7 +131,7 @@ struct HolderInfo {
 struct WaiterInfo {
   ClaimId id;
   Mode mode = Mode::exclusive;
-  std::string label;
+  std::string label;  // as above
   std::optional<Duration> waited_for;
 };
 

@@ -4,5 +4,6 @@
 #include "holdfast/client.h"
 #include "holdfast/fence.h"
 #include "holdfast/redis_fence.h"
+#include "holdfast/text.h"
 #include "holdfast/version.h"
 #include "holdfast/with_lock.h"

@@ -23,6 +23,7 @@ class HOLDFAST_API Observer {
   virtual void on_released(const Hold&, const Result<bool>& /*how*/) {}
 
   // The engine found something that endangers its locks; for a person to read. At most a few.
+  // One line, safe to print.
   virtual void on_warning(const std::string& /*text*/) {}
 };
 

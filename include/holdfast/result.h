@@ -46,7 +46,7 @@ HOLDFAST_API const char* code_name(Code code);
 // Who is in the way.
 struct Busy {
   std::string lock;         // the lock's name, for people; filled in by the client
-  std::string holder;       // the holder's label, for people; may be empty
+  std::string holder;       // the holder's label, as printable(); may be empty
   std::uint64_t rank = 0;   // how many waiters were ahead of us
   std::uint64_t token = 0;  // the token of (one of) the present holders; 0 if not known
   // How long the present grant can still last if it is not renewed.
@@ -55,10 +55,13 @@ struct Busy {
 
 class HOLDFAST_API Failure {
  public:
-  Failure(Code code, std::string message) : code_(code), message_(std::move(message)) {}
+  // Escapes in `message` what is not printable(): names, labels and a server's words come from
+  // strangers, and messages go to terminals and logs.
+  Failure(Code code, std::string message);
   static Failure busy(Busy who);
 
   Code code() const { return code_; }
+  // One line, safe to print; never a password.
   const std::string& message() const { return message_; }
   // Set only when code() is busy.
   const Busy* busy() const { return busy_.get(); }

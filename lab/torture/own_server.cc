@@ -33,7 +33,7 @@ using Hosts = std::vector<std::pair<std::string, int>>;
 // Where the hosts are in the text of a URL with an authority.
 std::pair<std::size_t, std::size_t> place_of_hosts(const std::string& url) {
   const std::size_t begin = url.find("://") + 3;
-  const std::size_t end = std::min(url.find_first_of("/?#", begin), url.size());
+  const std::size_t end = std::min(url.find_first_of("/?", begin), url.size());  // As Url::parse().
   const std::size_t login = url.substr(begin, end - begin).rfind('@');
   return {login == std::string::npos ? begin : begin + login + 1, end};
 }
@@ -100,15 +100,16 @@ std::unique_ptr<Site> open_behind_proxies(const std::string& url, const Hosts& h
 }  // namespace
 
 Profile profile_of_url(const std::string& url) {
-  Profile profile{.name = url.substr(0, url.find(':')),
+  const Result<Url> parts = Url::parse(url);
+  Profile profile{.name = parts         ? parts->scheme
+                          : url.empty() ? "sqlite"
+                                        : "URL",
                   .about = "your own",
                   .ttl = 5s,
                   .users_own = true,
                   .missing = [] { return std::optional<std::string>(); },
                   .open = [url](const SiteOptions&) { return open_direct(url); }};
-  if (profile.name.empty()) profile.name = "sqlite";
-  const Result<Url> parts = Url::parse(url);
-  if (!parts) return profile;
+  if (!parts) return profile;  // An empty one is the default; any other is refused when opened.
   profile.quorum = parts->scheme.starts_with("redlock") || parts->scheme.starts_with("quorum+");
   if (const auto hosts = hosts_behind_proxies(*parts)) {
     profile.can = {Can::cut_links};

@@ -26,7 +26,7 @@ Name::Name(std::string_view bytes) : bytes_(bytes) {
   }
 }
 
-std::string Name::display() const { return escaped(bytes_, kDisplayBytes); }
+std::string Name::display() const { return printable(bytes_, kDisplayBytes); }
 
 std::string ClaimId::hex() const { return to_hex(bytes_); }
 

@@ -1,5 +1,7 @@
 #include "base/text.h"
 
+#include <algorithm>
+#include <array>
 #include <cstdio>
 
 namespace holdfast {
@@ -11,6 +13,36 @@ int hex_digit(char c) {
   if (c >= 'a' && c <= 'f') return c - 'a' + 10;
   if (c >= 'A' && c <= 'F') return c - 'A' + 10;
   return -1;
+}
+
+struct Range {
+  std::uint32_t first;
+  std::uint32_t last;
+};
+
+// Code points that are valid, but not to be seen, or that change how others are seen.
+constexpr std::array<Range, 15> kUnprintable{{
+    {0x0000, 0x001F},    // C0 controls
+    {0x007F, 0x009F},    // DEL, C1 controls
+    {0x00AD, 0x00AD},    // soft hyphen
+    {0x061C, 0x061C},    // Arabic letter mark
+    {0x115F, 0x1160},    // Hangul fillers
+    {0x180E, 0x180E},    // Mongolian vowel separator
+    {0x200B, 0x200F},    // zero width, left-to-right and right-to-left marks
+    {0x2028, 0x202E},    // line and paragraph separators, embeddings and overrides
+    {0x2060, 0x206F},    // invisible operators, isolates
+    {0xD800, 0xDFFF},    // surrogates
+    {0xFDD0, 0xFDEF},    // noncharacters
+    {0xFEFF, 0xFEFF},    // byte order mark
+    {0xFFF0, 0xFFFB},    // interlinear annotation
+    {0xFFFE, 0xFFFF},    // noncharacters
+    {0xE0000, 0xE0FFF},  // tags
+}};
+
+bool is_printable(std::uint32_t point) {
+  return std::ranges::none_of(kUnprintable, [point](const Range& range) {
+    return range.first <= point && point <= range.last;
+  });
 }
 
 // Length of the well-formed, printable UTF-8 sequence at the start of `text`; 0 if there is none.
@@ -26,9 +58,7 @@ std::size_t printable_sequence(std::string_view text) {
     point = point << 6 | (byte(i) & 0x3FU);
   }
   const std::uint32_t smallest = length == 2 ? 0x80 : length == 3 ? 0x800 : 0x10000;
-  const bool surrogate = point >= 0xD800 && point <= 0xDFFF;
-  const bool control = point < 0xA0;
-  return point < smallest || point > 0x10FFFF || surrogate || control ? 0 : length;
+  return point < smallest || point > 0x10FFFF || !is_printable(point) ? 0 : length;
 }
 
 }  // namespace
@@ -79,7 +109,7 @@ std::string duration_text(Duration span) {
   return text;
 }
 
-std::string escaped(std::string_view bytes, std::size_t max_bytes) {
+std::string printable(std::string_view bytes, std::size_t max_bytes) {
   std::string out;
   const std::size_t total = bytes.size();
   while (!bytes.empty() && total - bytes.size() < max_bytes) {
@@ -95,6 +125,14 @@ std::string escaped(std::string_view bytes, std::size_t max_bytes) {
   }
   if (!bytes.empty()) out += "... (" + std::to_string(total) + " bytes)";
   return out;
+}
+
+std::string printable_message(std::string message) {
+  constexpr std::size_t kMost = 4096;
+  const auto is_plain = [](char c) { return c >= ' ' && c <= '~'; };
+  // Nearly all are, and "busy" is a message of the fast path.
+  if (message.size() <= kMost && std::ranges::all_of(message, is_plain)) return message;
+  return printable(message, kMost);
 }
 
 }  // namespace holdfast

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "holdfast/text.h"
 #include "holdfast/time.h"
 
 namespace holdfast {
@@ -20,7 +21,7 @@ std::optional<std::string> bytes_from_hex(std::string_view hex);
 // "1.5 s", "20 ms", "3 min": for people.
 std::string duration_text(Duration span);
 
-// Printable UTF-8 as it is, everything else as \xNN; cut after `max_bytes` with an ellipsis.
-std::string escaped(std::string_view bytes, std::size_t max_bytes);
+// A message for people, as printable() makes it; moved through where nothing is to be done.
+std::string printable_message(std::string message);
 
 }  // namespace holdfast

@@ -1,7 +1,10 @@
 // Url: where an engine is, and how to reach it.
 //   scheme://user:password@host1:port,host2:port/path?key=value&key=value
 //   scheme:path?key=value                         (without an authority)
-// Percent-escapes are decoded in user, password, path and values.
+// Percent-escapes are decoded in user, password, path and values. A URL with hosts must escape / and ?
+// in its login, # and @ everywhere else: otherwise nobody could tell where a password ends, and a
+// part of it would be shown as a host or a path. redacted() (holdfast/text.h) splits by the same
+// code.
 #pragma once
 
 #include <map>
@@ -9,6 +12,7 @@
 #include <string_view>
 
 #include "holdfast/result.h"
+#include "holdfast/text.h"
 
 namespace holdfast::internal {
 
@@ -23,9 +27,5 @@ struct Url {
 
   static Result<Url> parse(std::string_view text);
 };
-
-// The URL with its password replaced by ***, for messages. Works on anything, also on what does
-// not parse.
-std::string redacted(std::string_view url);
 
 }  // namespace holdfast::internal

@@ -102,7 +102,7 @@ std::optional<Token> token_in(const std::string& text) {
   return Token(number);
 }
 
-std::string quoted(const std::string& key) { return "'" + escaped(key, 100) + "'"; }
+std::string quoted(const std::string& key) { return "'" + printable(key, 100) + "'"; }
 
 Failure unusable(const std::string& key, const std::string& reason) {
   if (reason == "lock") {
@@ -112,7 +112,7 @@ Failure unusable(const std::string& key, const std::string& reason) {
                        "one of them another name, or another prefix=");
   }
   return Failure(Code::misconfigured, "the fence of " + quoted(key) +
-                                          " cannot be used: " + escaped(reason, 200) +
+                                          " cannot be used: " + printable(reason, 200) +
                                           "; nothing was changed, remove or rename what is there");
 }
 
@@ -208,7 +208,7 @@ void RedisFence::Impl::check_memory(const std::string& info) {
   observer->on_warning(
       "this Redis may evict the marks of fences when its memory is full "
       "(maxmemory-policy " +
-      *policy + "): an old token would then be admitted again. Set noeviction, " +
+      printable(*policy) + "): an old token would then be admitted again. Set noeviction, " +
       "or use another server for fenced data");
 }
 

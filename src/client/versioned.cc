@@ -89,7 +89,7 @@ Task<Result<Versioned::Row>> Versioned::Impl::update(
     }
     const Result<std::optional<Row>> found = co_await read(key);
     if (!found) co_return found.failure();
-    if (!*found) co_return Failure(Code::not_held, "there is no row '" + escaped(key, 100) + "'");
+    if (!*found) co_return Failure(Code::not_held, "there is no row '" + printable(key, 100) + "'");
     Row row = **found;
     change_values(row.values);
     if (const auto problem = problem_with(row.values)) co_return *problem;

@@ -145,7 +145,7 @@ struct Place {
 Failure tampered(const Place& place) {
   return {Code::misconfigured,
           "table holdfast_fence of " + place.database.string() + " has no sound mark for " +
-              escaped(place.resource, kDisplayBytes) +
+              printable(place.resource, kDisplayBytes) +
               ", or somebody changes it without the gate: stop that, and correct the row"};
 }
 
@@ -232,7 +232,7 @@ class SqliteMark final : public MarkStore {
   }
 
   std::string display() const override {
-    return place_.database.string() + " resource " + escaped(place_.resource, kDisplayBytes);
+    return place_.database.string() + " resource " + printable(place_.resource, kDisplayBytes);
   }
 
  private:

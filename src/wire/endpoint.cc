@@ -7,11 +7,12 @@ namespace holdfast::internal {
 namespace {
 
 Result<Endpoint> parse_endpoint(std::string_view text, std::uint16_t default_port) {
+  std::string_view host;
+  // Not the whole text: behind its colon may stand a password, of a URL without an @.
   const auto invalid = [&](const char* why) {
-    return Failure(Code::invalid_argument,
-                   "'" + std::string(text) + "' is not a server's address: " + why);
+    const std::string whose = host.empty() ? "" : "of '" + std::string(host) + "' ";
+    return Failure(Code::invalid_argument, "the address " + whose + "cannot be used: " + why);
   };
-  std::string_view host = text;
   std::string_view port;
   if (text.starts_with('[')) {
     const std::size_t end = text.find(']');
@@ -23,6 +24,8 @@ Result<Endpoint> parse_endpoint(std::string_view text, std::uint16_t default_por
     if (text.find(':') != colon) return invalid("write an IPv6 address in brackets, [::1]:6379");
     host = text.substr(0, colon);
     port = text.substr(colon);
+  } else {
+    host = text;
   }
   if (host.empty()) return invalid("the host is missing");
   Endpoint endpoint{.host = std::string(host), .port = default_port};

@@ -150,6 +150,9 @@ Result<void> MariadbConnection::prepare(const MariadbSettings& settings) {
   const unsigned int protocol =
       settings.endpoint.unix_path.empty() ? MYSQL_PROTOCOL_TCP : MYSQL_PROTOCOL_SOCKET;
   set(MYSQL_OPT_PROTOCOL, &protocol);
+  // Or the server could ask for any file of ours, as if we had said LOAD DATA LOCAL.
+  const unsigned int no_files = 0;
+  set(MYSQL_OPT_LOCAL_INFILE, &no_files);
   library_.mysql_optionsv(raw_, MYSQL_OPT_CONNECT_ATTR_ADD, "program_name", "holdfast");
   if (!settings.tls) return {};
   tls_ = true;

@@ -5,6 +5,7 @@
 
 #include "base/crowds.h"
 #include "base/looked_in_vain.h"
+#include "base/text.h"
 #include "engines/redis/lock_view.h"
 #include "engines/redis/performer.h"
 #include "engines/redis/renewals.h"
@@ -409,7 +410,7 @@ void RedisEngine::check_memory(const std::string& info) {
   warned_ = true;
   if (!observer_) return;
   observer_->on_warning("this Redis may evict locks when its memory is full (maxmemory-policy " +
-                        *policy + "): two clients could then hold the same one. Set noeviction, " +
+                        printable(*policy) + "): two clients could then hold the same one. Set noeviction, " +
                         "or use a server of its own for locks");
 }
 

@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "base/text.h"
 #include "engines/quorum/tally.h"
 #include "engines/redlock/redlock_engine.h"
 
@@ -28,7 +29,7 @@ RedlockElectorate::RedlockElectorate(Runtime& runtime, const std::vector<redis::
 }
 
 void RedlockElectorate::warn(const std::string& text) {
-  if (observer_) observer_->on_warning(text);
+  if (observer_) observer_->on_warning(printable(text));
 }
 
 // Two names of one server would give it two votes.

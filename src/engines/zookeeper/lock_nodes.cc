@@ -8,7 +8,7 @@ namespace holdfast::internal::zookeeper {
 Failure LockNodes::failure_of(Error error, const std::string& doing,
                               const std::string& path) const {
   constexpr std::size_t kMostShown = 200;
-  const std::string where = "'" + escaped(path, kMostShown) + "'";
+  const std::string where = "'" + printable(path, kMostShown) + "'";
   const std::string what = "ZooKeeper: " + doing + " " + where + ": " + describe(error);
   switch (error) {
     case Error::no_auth:

@@ -84,7 +84,7 @@ std::string foreign_label(std::string_view data) {
   constexpr std::size_t kMost = 80;
   std::string label = "another program";
   // Curator says its address there, kazoo its host and process.
-  if (!data.empty()) label += " (" + escaped(data, kMost) + ")";
+  if (!data.empty()) label += " (" + printable(data, kMost) + ")";
   return label;
 }
 
