@@ -20,7 +20,7 @@ class WarningPrinter : public Observer {
     const BootTime now = BootClock::now();
     if (said_ && now - *said_ < kPause) return;
     said_ = now;
-    std::fprintf(stderr, "holdfast: %s; trying again\n", failure.message().c_str());
+    std::fprintf(stderr, "holdfast: %s; trying again\n", for_terminal(failure.message()).c_str());
   }
 
  private:

@@ -2,6 +2,8 @@
 
 #include <sqlite3.h>
 
+#include <algorithm>
+
 #include "base/pause.h"
 
 namespace holdfast::internal::sqlite {
@@ -22,11 +24,37 @@ int on_busy(void* /*context*/, int attempt) {
   return 1;
 }
 
+// SQLite itself waits for up to ten seconds, by ever longer sleeps, for locks that others hold for
+// moments only. A process that was stopped in such a moment, or locks them on purpose, would stop
+// our loop. So the sleeps are cut short; SQLITE_PROTOCOL comes after some 20 ms then.
+int short_sleep(sqlite3_vfs* /*vfs*/, int span_us) {
+  constexpr int kLongest = 100;
+  const int slept_us = std::min(span_us, kLongest);
+  pause_thread(std::chrono::microseconds(slept_us));
+  return slept_us;
+}
+
+// The name of SQLite's own file system layer with these sleeps; null (SQLite's default) if it has
+// none that we know.
+const char* brief_vfs() {
+  static const char* const name = []() -> const char* {
+    const sqlite3_vfs* standard = sqlite3_vfs_find("unix");
+    if (!standard) return nullptr;
+    static sqlite3_vfs brief = *standard;
+    brief.pNext = nullptr;
+    brief.zName = "holdfast-brief";
+    brief.xSleep = &short_sleep;
+    return sqlite3_vfs_register(&brief, 0) == SQLITE_OK ? brief.zName : nullptr;
+  }();
+  return name;
+}
+
 }  // namespace
 
 bool Error::busy() const {
   const int primary = code_ & 0xFF;
-  return primary == SQLITE_BUSY || primary == SQLITE_LOCKED || primary == SQLITE_PROTOCOL;
+  return primary == SQLITE_BUSY || primary == SQLITE_LOCKED || primary == SQLITE_PROTOCOL ||
+         primary == kInUse;
 }
 
 Failure Error::failure(const std::filesystem::path& path) const {
@@ -50,6 +78,7 @@ Failure Error::failure(const std::filesystem::path& path) const {
       return Failure(Code::misconfigured,
                      where + "cannot be opened for writing (" + what() +
                          "); check the permissions of the file and of its directory");
+    case kInUse: return Failure(Code::unreachable, where + what());
     case kRefused: return Failure(Code::misconfigured, where + what());
     case SQLITE_ERROR:
     case SQLITE_MISMATCH:
@@ -59,10 +88,10 @@ Failure Error::failure(const std::filesystem::path& path) const {
   }
 }
 
-Database::Database(const std::filesystem::path& path) {
+Database::Database(const std::filesystem::path& path, Waits waits) {
   // NOMUTEX: the client's loop is our mutex.
-  const int code =
-      sqlite3_open_v2(path.c_str(), &raw_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nullptr);
+  const int code = sqlite3_open_v2(path.c_str(), &raw_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
+                                   waits == Waits::brief ? brief_vfs() : nullptr);
   if (code != SQLITE_OK) {
     const Error error(code, raw_ ? sqlite3_errmsg(raw_) : sqlite3_errstr(code));
     sqlite3_close(raw_);
@@ -91,6 +120,12 @@ Database::~Database() {
 
 void Database::checkpoint() {
   sqlite3_wal_checkpoint_v2(raw_, nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
+}
+
+bool Database::moved() const {
+  int moved = 0;
+  return sqlite3_file_control(raw_, nullptr, SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK &&
+         moved != 0;
 }
 
 int Database::on_commit(void* self, sqlite3* /*raw*/, const char* /*name*/, int log_pages) {

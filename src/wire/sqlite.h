@@ -24,6 +24,8 @@ class Error : public std::runtime_error {
  public:
   // A refusal of our own, not SQLite's.
   static constexpr int kRefused = 255;
+  // The same, but it may work in a moment: busy() is true.
+  static constexpr int kInUse = 254;
 
   Error(int code, const std::string& message) : std::runtime_error(message), code_(code) {}
 
@@ -37,10 +39,16 @@ class Error : public std::runtime_error {
   int code_;
 };
 
+// How long a statement may sleep inside SQLite while others are in the way.
+enum class Waits {
+  as_usual,  // as SQLite does: up to ten seconds
+  brief,     // some milliseconds, inside a loop; then it is busy
+};
+
 class Database {
  public:
   // Opens for reading and writing; the file must exist (an empty one will do).
-  explicit Database(const std::filesystem::path& path);
+  explicit Database(const std::filesystem::path& path, Waits waits = Waits::as_usual);
   ~Database();
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
@@ -54,6 +62,10 @@ class Database {
   int log_pages() const { return log_pages_; }
   // Copies the log into the database as far as nobody is in the way.
   void checkpoint();
+  // True if the file's name leads to another file by now, or to none.
+  bool moved() const;
+  // Its files are not the ones that others use any more: closing it must write nothing.
+  void abandon() { log_pages_ = 0; }
   sqlite3* raw() const { return raw_; }
   [[noreturn]] void fail(int code) const;
 

@@ -146,7 +146,7 @@ TEST_F(SqliteFileTest, ADamagedDatabaseIsMisconfigured) {
 
 TEST_F(SqliteFileTest, AnUnreadableAndAReadOnlyFileAreMisconfigured) {
   ASSERT_EQ(open_and_use(), "granted");
-  ASSERT_EQ(chmod(folder().c_str(), 0777), 0);
+  ASSERT_EQ(chmod(folder().c_str(), 01777), 0);
   ASSERT_EQ(chmod(file().c_str(), 0000), 0);
   EXPECT_EQ(open_and_use_unprivileged(), "misconfigured");
   ASSERT_EQ(chmod(file().c_str(), 0444), 0);

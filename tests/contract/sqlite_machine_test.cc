@@ -1,36 +1,175 @@
 // What the SQLite engine does about reboots, deleted side files, lost messages, and processes that
 // stand still.
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fstream>
+
 #include "child.h"
 #include "sqlite_testing.h"
 
 namespace holdfast::contract {
 
-class SqliteBootTest : public SqliteTest {};
+class SqliteBootTest : public SqliteTest {
+ protected:
+  // As if the machine had been booted since; its clocks go on.
+  void reboot() const {
+    Backdoor(file()).execute("UPDATE meta SET boot = 'the boot before this one'");
+  }
+  Handle detached(const std::string& name, Duration ttl) const {
+    return open().mutex(name, {.ttl = ttl}).acquire().value().detach().value();
+  }
+  // What try_acquire() comes to in a process that sees another boot id; "cannot" if there can be
+  // none here. REQUIRES: this process has no client, which the forked one would inherit.
+  std::string outcome_under_another_boot_id(const std::string& name) const {
+    const std::string boot_id = folder() / "boot_id";
+    std::ofstream(boot_id) << "11111111-2222-3333-4444-555555555555\n";
+    std::array<int, 2> ends{};
+    if (pipe(ends.data()) != 0) return "cannot";
+    const pid_t pid = fork();
+    if (pid == 0) {
+      std::string said = "cannot";
+      const char* real = "/proc/sys/kernel/random/boot_id";
+      if (unshare(CLONE_NEWNS) == 0 && mount("", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+          mount(boot_id.c_str(), real, nullptr, MS_BIND, nullptr) == 0) {
+        Result<Client> client = Client::open(url());
+        said = client ? outcome_of(client->mutex(name).try_acquire()) : outcome_of(client);
+      }
+      static_cast<void>(!write(ends[1], said.data(), said.size()));
+      _exit(0);
+    }
+    close(ends[1]);
+    std::array<char, 64> bytes{};
+    const ssize_t size = read(ends[0], bytes.data(), bytes.size());
+    close(ends[0]);
+    waitpid(pid, nullptr, 0);
+    return {bytes.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0))};
+  }
+};
 class SqliteSideFilesTest : public SqliteTest {};
 class SqliteQueueTest : public SqliteTest {};
 
-TEST_F(SqliteBootTest, AfterARebootHoldersAreGoneAndTokensJumpAhead) {
-  Token last;
+TEST_F(SqliteBootTest, AfterARebootTheHoldsOfDeadProcessesAreGoneAndTokensAreAhead) {
+  std::uint64_t last = 0;
   {
-    Client client = open();
-    last = client.mutex("x").acquire().value().token();
+    Child child(url());
+    const std::string granted = child.ask("acquire x 3600000");
+    ASSERT_THAT(granted, testing::StartsWith("granted "));
+    last = std::stoull(granted.substr(8));
+    ASSERT_THAT(Child(url()).ask("shared y 3600000"), testing::StartsWith("granted "));
   }
-  std::optional<Handle> handle;
-  {
-    Client client = open();
-    handle = client.mutex("x", {.ttl = 1h}).acquire().value().detach().value();
-    ASSERT_EQ(outcome_of(client.mutex("x").try_acquire()), "busy");
-  }
-  {
-    Backdoor(file()).execute("UPDATE meta SET boot = 'the boot before this one'");
-  }
+  reboot();
   Client client = open();
   const Result<Lease> lease = client.mutex("x").try_acquire();
   ASSERT_EQ(outcome_of(lease), "granted") << "a holder from before the reboot is still there";
-  EXPECT_GT(lease->token(), handle->hold().token);
-  // More than all grants that a power cut can have undone.
-  EXPECT_GE(lease->token().value(), last.value() + 1'000'000);
-  EXPECT_EQ(outcome_of(client.adopt(*handle)), "not_held");
+  EXPECT_EQ(outcome_of(client.mutex("y").try_acquire()), "granted");
+  // More than all grants that a power cut can have undone, if the clock was set back besides.
+  EXPECT_GE(lease->token().value(), last + 1'000'000);
+}
+
+// A handle is held by nobody's process: only its ttl ends it, whoever asks.
+TEST_F(SqliteBootTest, ADetachedHoldOutlivesARebootUntilItsTtl) {
+  const Handle longer = detached("x", 1h);
+  const Handle reader =
+      open().shared_mutex("y", {.ttl = 1h}).shared().acquire().value().detach().value();
+  const Handle shorter = detached("z", 1500ms);
+  const BootTime ended = BootClock::now() + 1500ms;
+  reboot();
+  Client client = open();
+  EXPECT_EQ(outcome_of(client.mutex("x").try_acquire()), "busy") << "a reboot took a detached hold";
+  EXPECT_EQ(outcome_of(client.mutex("y").try_acquire()), "busy");
+  const Result<Lease> z = client.mutex("z").try_acquire_for(kPatience);
+  ASSERT_EQ(outcome_of(z), "granted");
+  EXPECT_GE(BootClock::now() + 50ms, ended);
+  EXPECT_GT(z->token(), shorter.hold().token);
+
+  EXPECT_EQ(outcome_of(client.renew(longer)), "granted");
+  EXPECT_EQ(outcome_of(client.release(longer)), "granted");
+  EXPECT_EQ(outcome_of(client.release(reader)), "granted");
+  const Result<Lease> x = client.mutex("x").try_acquire();
+  ASSERT_EQ(outcome_of(x), "granted");
+  EXPECT_GT(x->token(), longer.hold().token);
+}
+
+TEST_F(SqliteBootTest, TheTtlOfADetachedHoldIsTranslatedIntoTheClockOfTheNewBoot) {
+  static_cast<void>(detached("x", 1h));
+  static_cast<void>(detached("over", 1h));
+  // The machine had been up for ten days longer, and was off for half an hour.
+  Backdoor(file()).execute(
+      "UPDATE meta SET wall_offset = wall_offset - 864000000000000 - 1800000000000;"
+      "UPDATE lock SET since = since + 864000000000000, expires = expires + 864000000000000;"
+      "UPDATE lock SET expires = expires - 2000000000000 WHERE name = CAST('over' AS BLOB)");
+  reboot();
+  Client client = open();
+  const LockInfo info = client.inspect("x").value();
+  ASSERT_EQ(info.holders.size(), 1U);
+  EXPECT_LE(*info.holders[0].expires_in, 30min + 1s);
+  EXPECT_GE(*info.holders[0].expires_in, 25min);
+  EXPECT_GE(*info.holders[0].held_for, 30min);
+  EXPECT_EQ(outcome_of(client.mutex("over").try_acquire()), "granted") << "its ttl had passed";
+}
+
+TEST_F(SqliteBootTest, AClockThatWasSetBackDoesNotMakeADetachedHoldLastLongerThanItsTtl) {
+  static_cast<void>(detached("x", 1h));
+  Backdoor(file()).execute("UPDATE meta SET wall_offset = wall_offset + 864000000000000");
+  reboot();
+  const LockInfo info = open().inspect("x").value();
+  ASSERT_EQ(info.holders.size(), 1U);
+  EXPECT_LE(*info.holders[0].expires_in, 1h);
+}
+
+// For real: a process with another boot id, as in a container, on the same machine.
+TEST_F(SqliteBootTest, AProcessWithABootIdOfItsOwnDoesNotTakeADetachedHold) {
+  const auto foreign = [&](const std::string& name) { return outcome_under_another_boot_id(name); };
+  ASSERT_EQ(outcome_of(Client::open(url())), "granted");
+  if (foreign("free") == "cannot") GTEST_SKIP() << "cannot mount another boot id here";
+  static_cast<void>(detached("x", 1h));
+  EXPECT_EQ(foreign("x"), "busy");
+  EXPECT_EQ(foreign("free"), "granted");
+  // And back again.
+  Client client = open();
+  EXPECT_EQ(outcome_of(client.mutex("x").try_acquire()), "busy");
+}
+
+TEST_F(SqliteBootTest, AProcessWithABootIdOfItsOwnIsRefusedWhileAnotherUsesTheDatabase) {
+  ASSERT_EQ(outcome_of(Client::open(url())), "granted");
+  if (outcome_under_another_boot_id("free") == "cannot") {
+    GTEST_SKIP() << "cannot mount another boot id here";
+  }
+  Child child(url());
+  ASSERT_THAT(child.ask("acquire x 30000"), testing::StartsWith("granted "));
+  EXPECT_EQ(outcome_under_another_boot_id("y"), "misconfigured");
+  EXPECT_EQ(child.ask("renew"), "ok");
+}
+
+TEST_F(SqliteBootTest, AClientThatHasNotLockedYetSeesThatAnotherBootIdCameIn) {
+  Client client = open();
+  reboot();
+  const Result<Lease> lease = client.mutex("x").try_acquire();
+  ASSERT_EQ(outcome_of(lease), "misconfigured");
+  EXPECT_THAT(lease.message(), testing::HasSubstr("boot id"));
+}
+
+TEST_F(SqliteBootTest, ADatabaseOfTheFirstVersionIsTakenOver) {
+  const Handle handle = detached("x", 1h);
+  Backdoor(file()).execute("ALTER TABLE meta DROP COLUMN wall_offset; PRAGMA user_version = 1");
+  Client client = open();
+  EXPECT_EQ(outcome_of(client.mutex("x").try_acquire()), "busy");
+  EXPECT_EQ(outcome_of(client.release(handle)), "granted");
+  EXPECT_EQ(Backdoor(file()).number("SELECT wall_offset > 0 FROM meta"), 1);
+}
+
+TEST_F(SqliteBootTest, ADetachedHoldIsShownWithWhoTookIt) {
+  Client client = Client::open(url(), {.label = "the nightly job"}).value();
+  static_cast<void>(client.mutex("x", {.ttl = 1h}).acquire().value().detach().value());
+  static_cast<void>(client.shared_mutex("y", {.ttl = 1h}).shared().acquire().value().detach());
+  for (const char* name : {"x", "y"}) {
+    const LockInfo info = client.inspect(name).value();
+    ASSERT_EQ(info.holders.size(), 1U);
+    EXPECT_EQ(info.holders[0].label, "the nightly job");
+  }
 }
 
 TEST_F(SqliteBootTest, TokensNeverRepeatOverManyReboots) {

@@ -6,9 +6,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <mutex>
-#include <system_error>
 #include <vector>
+
+#include "engines/sqlite/lock_owner.h"
+#include "wire/sqlite.h"
 
 namespace holdfast::internal {
 
@@ -71,6 +75,38 @@ struct flock byte_at(std::int64_t offset) {
   return lock;
 }
 
+// Somebody else's lock on any byte, if there is one.
+std::optional<struct flock> lock_of_another(int descriptor) {
+  struct flock lock = byte_at(0);
+  lock.l_len = 0;  // to the end, however far the file grows
+  if (fcntl(descriptor, F_OFD_GETLK, &lock) != 0 || lock.l_type == F_UNLCK) return std::nullopt;
+  return lock;
+}
+
+// Our own locks are of open files and have no process.
+sqlite::Error not_for_others(const std::string& path, pid_t pid) {
+  return {sqlite::Error::kInUse, path + " is locked by " + process_name(pid) +
+                                     "; only Holdfast may lock it: end that process"};
+}
+
+int open_ours(const std::string& path, const Ownership& ownership) {
+  const int descriptor = open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (descriptor < 0) {
+    throw sqlite::Error(sqlite::Error::kRefused,
+                        path + " cannot be opened (" + std::strerror(errno) +
+                            "); check its owner and permissions, and those of its directory");
+  }
+  try {
+    struct stat file{};
+    fstat(descriptor, &file);
+    require_file(file, path, ownership);
+  } catch (...) {
+    close(descriptor);
+    throw;
+  }
+  return descriptor;
+}
+
 }  // namespace
 
 bool Liveness::inherited_by_fork(const std::filesystem::path& database) {
@@ -79,24 +115,65 @@ bool Liveness::inherited_by_fork(const std::filesystem::path& database) {
          OpenDescriptors::instance().inherited(file);
 }
 
-Liveness::Liveness(const std::filesystem::path& database, Runtime& runtime) {
-  const std::string path = live_file(database);
-  descriptor_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  if (descriptor_ < 0) throw std::system_error(errno, std::generic_category(), path);
+Liveness::Liveness(const std::filesystem::path& database, Runtime& runtime,
+                   const Ownership& ownership, const FoundDatabase& found)
+    : descriptor_(open_ours(live_file(database), ownership)) {
   struct stat file{};
   fstat(descriptor_, &file);
   mine_.device = static_cast<std::int64_t>(file.st_dev);
   mine_.inode = static_cast<std::int64_t>(file.st_ino);
-  for (;;) {
-    mine_.id = static_cast<std::int64_t>(runtime.random() >> 2) | 1;
-    struct flock lock = byte_at(mine_.id);
-    if (fcntl(descriptor_, F_OFD_SETLK, &lock) == 0) break;
-    if (errno == EAGAIN || errno == EACCES) continue;  // Somebody drew the same number: draw again.
-    const int error = errno;
+  try {
+    // Before our own byte is locked: two clients that create a database do not wait for each other.
+    const std::optional<FoundDatabase> named = named_database();
+    const bool same = named && named->device == found.device && named->inode == found.inode;
+    if (!found.complete || (named && !same)) refuse_if_used(database);
+    lock_a_byte(live_file(database), runtime);
+    if (!same) name(found);
+  } catch (...) {
     close(descriptor_);
-    throw std::system_error(error, std::generic_category(), "lock in " + path);
+    throw;
   }
   OpenDescriptors::instance().add(descriptor_);
+}
+
+std::optional<FoundDatabase> Liveness::named_database() const {
+  std::int64_t named[2] = {};
+  if (pread(descriptor_, named, sizeof named, 0) != sizeof named) return std::nullopt;
+  return FoundDatabase{.complete = true, .device = named[0], .inode = named[1]};
+}
+
+void Liveness::name(const FoundDatabase& found) {
+  const std::int64_t named[2] = {found.device, found.inode};
+  if (pwrite(descriptor_, named, sizeof named, 0) == sizeof named) return;
+  throw sqlite::Error(sqlite::Error::kInUse, std::string("its -live file cannot be written (") +
+                                                 std::strerror(errno) + ")");
+}
+
+void Liveness::refuse_if_used(const std::filesystem::path& database) const {
+  const std::optional<struct flock> lock = lock_of_another(descriptor_);
+  if (!lock) return;
+  const std::string live = live_file(database);
+  if (lock->l_pid > 0) throw not_for_others(live, lock->l_pid);
+  throw sqlite::Error(sqlite::Error::kInUse,
+                      "it, its -wal or its -shm was removed or replaced while a process uses it; "
+                      "end that process (fuser " +
+                          live + " finds it)");
+}
+
+void Liveness::lock_a_byte(const std::string& path, Runtime& runtime) {
+  // Two clients hardly ever draw the same number; four times in a row means a lock on all of them.
+  constexpr int kDraws = 4;
+  for (int draw = 0; draw < kDraws; ++draw) {
+    mine_.id = static_cast<std::int64_t>(runtime.random() >> 2) | 1;
+    struct flock lock = byte_at(mine_.id);
+    if (fcntl(descriptor_, F_OFD_SETLK, &lock) == 0) return;
+    if (errno != EAGAIN && errno != EACCES) {
+      throw sqlite::Error(sqlite::Error::kRefused,
+                          path + " cannot be locked (" + std::strerror(errno) + ")");
+    }
+  }
+  const std::optional<struct flock> lock = lock_of_another(descriptor_);
+  throw not_for_others(path, lock ? lock->l_pid : 0);
 }
 
 Liveness::~Liveness() {

@@ -9,12 +9,15 @@
 // What could break: somebody deletes DB-live, and later clients make a new one, on which no byte
 // of ours is locked. So the file's device and inode are kept beside the id, and a process is
 // declared dead only by a client that has the very same file open.
+//
+// The file contains device and inode of the database that its clients use.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 
-#include "holdfast/result.h"
+#include "engines/sqlite/ownership.h"
 #include "holdfast/runtime.h"
 
 namespace holdfast::internal {
@@ -29,14 +32,25 @@ struct ProcessMark {
   std::int64_t inode = 0;
 };
 
+// The database as a newcomer finds it.
+struct FoundDatabase {
+  // It has its log and the log's index, which stay as long as it does.
+  bool complete = false;
+  std::int64_t device = 0;
+  std::int64_t inode = 0;
+};
+
 class Liveness {
  public:
   // True in a forked child whose parent had this database open when it forked. SQLite believes
   // then that locks are held which only the parent holds: the child must not open it.
   static bool inherited_by_fork(const std::filesystem::path& database);
 
-  // Throws std::system_error.
-  Liveness(const std::filesystem::path& database, Runtime& runtime);
+  // If files of the database are missing, or it is another one than that of a client that lives,
+  // then they were taken from under that client, and nobody else may come in while it believes in
+  // its locks. Throws sqlite::Error: refused, or in use for now.
+  Liveness(const std::filesystem::path& database, Runtime& runtime, const Ownership& ownership,
+           const FoundDatabase& found);
   ~Liveness();
   Liveness(const Liveness&) = delete;
   Liveness& operator=(const Liveness&) = delete;
@@ -52,6 +66,12 @@ class Liveness {
   bool same_file(const ProcessMark& process) const {
     return process.device == mine_.device && process.inode == mine_.inode;
   }
+
+  // The content of the file: which database its clients use.
+  std::optional<FoundDatabase> named_database() const;
+  void name(const FoundDatabase& found);
+  void refuse_if_used(const std::filesystem::path& database) const;
+  void lock_a_byte(const std::string& path, Runtime& runtime);
 
   int descriptor_;
   ProcessMark mine_;

@@ -6,7 +6,7 @@ namespace holdfast::internal {
 
 LockTable::Statements::Statements(sqlite::Database& db)
     : take_free(db,
-                "UPDATE lock SET owner = ?2, token = token + 1, process = ?3, since = ?4,"
+                "UPDATE lock SET owner = ?2, token = max(token + 1, ?7), process = ?3, since = ?4,"
                 " expires = ?5, label = ?6"
                 " WHERE name = ?1 AND owner IS NULL AND waiting = 0 AND sharing = 0"
                 " RETURNING token"),
@@ -29,9 +29,12 @@ LockTable::Statements::Statements(sqlite::Database& db)
                    " WHERE claim = ?2 AND expires > ?4 AND token = ?5"
                    " AND lock = (SELECT id FROM lock WHERE name = ?1)"),
       set_expiry(db, "UPDATE holder SET expires = ?3 WHERE lock = ?1 AND claim = ?2"),
-      detach_owner(db, "UPDATE lock SET process = 0 WHERE name = ?1 AND owner = ?2 AND token = ?3"),
+      detach_owner(db,
+                   "UPDATE lock SET process = 0, label = coalesce(label, ?4)"
+                   " WHERE name = ?1 AND owner = ?2 AND token = ?3"),
       detach_holder(db,
-                    "UPDATE holder SET process = 0 WHERE claim = ?2 AND token = ?3"
+                    "UPDATE holder SET process = 0, label = coalesce(label, ?4)"
+                    " WHERE claim = ?2 AND token = ?3"
                     " AND lock = (SELECT id FROM lock WHERE name = ?1)"),
       holders(db,
               "SELECT claim, token, process, since, expires, label FROM holder WHERE lock = ?1"
@@ -65,7 +68,9 @@ LockTable::Statements::Statements(sqlite::Database& db)
       process(db,
               "SELECT device, inode, pid, started, pid_space, label FROM process WHERE id = ?1"),
       processes(db, "SELECT id, device, inode FROM process"),
-      add_process(db, "INSERT OR REPLACE INTO process VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)"),
+      add_process(db,
+                  "INSERT OR REPLACE INTO process SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7"
+                  " WHERE (SELECT boot FROM meta) = CAST(?8 AS TEXT)"),
       remove_process(db, "DELETE FROM process WHERE id = ?1"),
       names(db,
             "SELECT name FROM lock WHERE name >= ?1 AND (owner IS NOT NULL OR waiting > 0 OR"

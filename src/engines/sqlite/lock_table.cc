@@ -20,10 +20,11 @@ constexpr Duration kStagger = std::chrono::milliseconds(2);
 }  // namespace
 
 LockTable::LockTable(Runtime& runtime, sqlite::Database& database, const Liveness& liveness,
-                     std::string label)
+                     Prepared prepared, std::string label)
     : runtime_(runtime),
       database_(database),
       liveness_(liveness),
+      prepared_(std::move(prepared)),
       label_(std::move(label)),
       sql_(std::make_unique<Statements>(database)) {}
 
@@ -42,11 +43,11 @@ Answer LockTable::acquire(const Claim& claim, bool queue) {
 std::optional<Grant> LockTable::acquire_at_once(const Claim& claim) {
   const BootTime now = runtime_.now();
   const ProcessId process = claim.outlives_process ? 0 : liveness_.mine().id;
-  auto row = claim.label == label_
-                 ? sql_->take_free.run(claim.name.bytes(), claim.id.bytes(), process, to_row(now),
-                                       to_row(now + claim.ttl), nullptr)
-                 : sql_->take_free.run(claim.name.bytes(), claim.id.bytes(), process, to_row(now),
-                                       to_row(now + claim.ttl), std::string_view(claim.label));
+  const auto take = [&](const auto& label) {
+    return sql_->take_free.run(claim.name.bytes(), claim.id.bytes(), process, to_row(now),
+                               to_row(now + claim.ttl), label, min_token());
+  };
+  auto row = names_itself(claim) ? take(nullptr) : take(std::string_view(claim.label));
   if (!row.next()) return std::nullopt;
   const Token token(static_cast<std::uint64_t>(row.number(0)));
   row.finish();  // Only now is it committed.
@@ -60,7 +61,7 @@ Answer LockTable::acquire_in_turn(const Claim& claim, bool queue) {
   Row row = load(claim.name);
   const table::LockRow before = row;
   RowsOf rows(*this, row.id);
-  table::Turn turn(rows, row, to_row(now));
+  table::Turn turn(rows, row, to_row(now), min_token());
   table::Turn::Answer answer = turn.acquire(claim, label_for(claim), queue);
   if (const Failure* failure = std::get_if<Failure>(&answer)) return *failure;
   const Given* given = std::get_if<Given>(&answer);
@@ -83,8 +84,19 @@ Waiting LockTable::waiting_for(InTheWay found, BootTime now) {
   return waiting;
 }
 
+bool LockTable::names_itself(const Claim& claim) const {
+  // A hold that outlives its process outlives the process' label too.
+  return claim.label == label_ && !claim.outlives_process;
+}
+
+std::int64_t LockTable::min_token() const {
+  // The clock in microseconds: what was given out before a backup was restored was below it.
+  return std::max<std::int64_t>(runtime_.wall().time_since_epoch().count(),
+                                prepared_.token_floor + 1);
+}
+
 std::optional<std::string> LockTable::label_for(const Claim& claim) const {
-  return claim.label == label_ ? std::nullopt : std::optional<std::string>(claim.label);
+  return names_itself(claim) ? std::nullopt : std::optional<std::string>(claim.label);
 }
 
 void LockTable::keep_wakes(table::Turn& turn, BootTime now) {
@@ -122,10 +134,17 @@ void LockTable::register_process() {
   if (registered_) return;
   const ProcessIdentity identity = this_process();
   const ProcessMark& mark = liveness_.mine();
-  sql_->add_process
-      .run(mark.id, mark.device, mark.inode, identity.pid, identity.started, identity.pid_space,
-           std::string_view(label_))
-      .finish();
+  const int added =
+      sql_->add_process
+          .run(mark.id, mark.device, mark.inode, identity.pid, identity.started, identity.pid_space,
+               std::string_view(label_), std::string_view(prepared_.boot))
+          .finish();
+  if (added != 1) {
+    throw sqlite::Error(sqlite::Error::kRefused,
+                        "a process with another boot id has opened it meanwhile: one of the two "
+                        "sees a kernel of its own, as in some containers, and cannot share the "
+                        "file");
+  }
   registered_ = true;
   // Whoever was killed left its row behind.
   std::vector<ProcessId> dead;
@@ -165,7 +184,7 @@ bool LockTable::release_in_turn(const Claim& claim) {
     return false;
   }
   RowsOf rows(*this, row->id);
-  table::Turn turn(rows, *row, to_row(now));
+  table::Turn turn(rows, *row, to_row(now), min_token());
   const table::Turn::Ended ended = turn.release(claim.id);
   if (ended != table::Turn::Ended::nothing) {
     save(*row);
@@ -203,7 +222,10 @@ bool LockTable::detach(const Hold& hold) {
   const Claim& claim = hold.claim;
   sqlite::Statement& statement =
       claim.mode == Mode::exclusive ? sql_->detach_owner : sql_->detach_holder;
-  return statement.run(claim.name.bytes(), claim.id.bytes(), to_row(hold.token)).finish() == 1;
+  return statement
+             .run(claim.name.bytes(), claim.id.bytes(), to_row(hold.token),
+                  std::string_view(label_))
+             .finish() == 1;
 }
 
 bool LockTable::evict(const Name& name, Token token) {
@@ -212,7 +234,7 @@ bool LockTable::evict(const Name& name, Token token) {
   std::optional<Row> row = find(name);
   if (!row) return false;
   RowsOf rows(*this, row->id);
-  table::Turn turn(rows, *row, to_row(now));
+  table::Turn turn(rows, *row, to_row(now), min_token());
   if (!turn.evict(token)) return false;
   save(*row);
   transaction.commit();

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "engines/sqlite/liveness.h"
+#include "engines/sqlite/schema.h"
 #include "engines/table/turn.h"
 #include "holdfast/engine.h"
 #include "wire/sqlite.h"
@@ -46,7 +47,7 @@ using Answer = std::variant<Grant, Waiting, Failure>;
 class LockTable {
  public:
   LockTable(Runtime& runtime, sqlite::Database& database, const Liveness& liveness,
-            std::string label);
+            Prepared prepared, std::string label);
   ~LockTable();
 
   Answer acquire(const Claim& claim, bool queue);
@@ -78,8 +79,11 @@ class LockTable {
   Answer acquire_in_turn(const Claim& claim, bool queue);
   bool release_in_turn(const Claim& claim);
   void register_process();
+  // The lowest token that may be given out now.
+  std::int64_t min_token() const;
   // What the rows say of a claim of this client; nothing if the process' own label says it.
   std::optional<std::string> label_for(const Claim& claim) const;
+  bool names_itself(const Claim& claim) const;
   Waiting waiting_for(table::InTheWay found, BootTime now);
   void keep_wakes(table::Turn& turn, BootTime now);
 
@@ -94,6 +98,7 @@ class LockTable {
   Runtime& runtime_;
   sqlite::Database& database_;
   const Liveness& liveness_;
+  const Prepared prepared_;
   std::string label_;
   bool registered_ = false;
   std::vector<Wake> wakes_;

@@ -7,7 +7,7 @@
 
 #include <cstring>
 
-#include "base/process.h"
+#include "engines/sqlite/boot.h"
 
 namespace holdfast::internal {
 
@@ -21,7 +21,8 @@ constexpr const char* kCreate = R"sql(
 CREATE TABLE meta(
   one INTEGER PRIMARY KEY CHECK(one = 1),
   boot TEXT NOT NULL,
-  token_floor INTEGER NOT NULL);
+  token_floor INTEGER NOT NULL,
+  wall_offset INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE process(
   id INTEGER PRIMARY KEY,
   device INTEGER NOT NULL, inode INTEGER NOT NULL,
@@ -46,32 +47,17 @@ CREATE TABLE waiter(
   mode INTEGER NOT NULL, permits INTEGER NOT NULL, ttl INTEGER NOT NULL,
   process INTEGER NOT NULL, outlives INTEGER NOT NULL, since INTEGER NOT NULL, label BLOB,
   PRIMARY KEY(lock, seq)) WITHOUT ROWID;
-INSERT INTO meta VALUES(1, '', 0);
-PRAGMA user_version = 1;
+INSERT INTO meta VALUES(1, '', 0, 0);
+PRAGMA user_version = 2;
 )sql";
 
-constexpr std::int64_t kSchemaVersion = 1;
-
-// More than anybody grants between two checkpoints, which are what a power cut can undo.
-constexpr const char* kReboot = R"sql(
-DELETE FROM process;
-DELETE FROM holder;
-DELETE FROM waiter;
-UPDATE meta SET token_floor =
-  max(token_floor, (SELECT coalesce(max(token), 0) FROM lock)) + 1000000000;
-DELETE FROM lock;
+// Version 1 knew no wall clock.
+constexpr const char* kUpgrade = R"sql(
+ALTER TABLE meta ADD COLUMN wall_offset INTEGER NOT NULL DEFAULT 0;
+PRAGMA user_version = 2;
 )sql";
 
-std::string boot_id() {
-  const std::string text = read_proc("/proc/sys/kernel/random/boot_id");
-  return text.substr(0, text.find('\n'));
-}
-
-std::string stored_boot(sqlite::Database& database) {
-  sqlite::Statement statement(database, "SELECT CAST(boot AS BLOB) FROM meta");
-  auto row = statement.run();
-  return row.next() ? std::string(row.bytes(0)) : std::string();
-}
+constexpr std::int64_t kSchemaVersion = 2;
 
 // 0 for an empty database. Throws if it is not ours.
 std::int64_t schema_version(sqlite::Database& database) {
@@ -113,20 +99,6 @@ const char* network_file_system(long type) {
   }
 }
 
-// A reboot that some process has survived was none: the boot id is a container's own, say.
-void check_that_nobody_lives(sqlite::Database& database, const Liveness& liveness) {
-  sqlite::Statement statement(database, "SELECT id, device, inode, pid FROM process");
-  auto process = statement.run();
-  while (process.next()) {
-    const ProcessMark mark{process.number(0), process.number(1), process.number(2)};
-    if (!liveness.surely_lives(mark)) continue;
-    throw sqlite::Error(sqlite::Error::kRefused,
-                        "process " + std::to_string(process.number(3)) +
-                            " uses it under another boot id: this process sees a kernel of its "
-                            "own, as in some containers, and cannot share the file");
-  }
-}
-
 }  // namespace
 
 Result<StoreOptions> store_options(const Url& url) {
@@ -149,7 +121,8 @@ Result<StoreOptions> store_options(const Url& url) {
   return options;
 }
 
-Result<std::filesystem::path> prepare_file(const std::filesystem::path& path) {
+Result<std::filesystem::path> prepare_file(const std::filesystem::path& path,
+                                           const Ownership& ownership) try {
   const auto unusable = [&](const std::string& why) {
     return Failure(Code::misconfigured, "the lock database " + path.string() + ": " + why);
   };
@@ -160,11 +133,16 @@ Result<std::filesystem::path> prepare_file(const std::filesystem::path& path) {
     if (errno == ENOENT) return unusable("its directory does not exist; create it first");
     return unusable("cannot be created (" + reason() + "); check the permissions of its directory");
   }
+  // Through a stranger's link we would be led to a database of the stranger's choice.
+  const std::optional<struct stat> named = status_of(path.string());
+  if (named && S_ISLNK(named->st_mode)) require_owner(*named, path.string(), ownership);
   std::error_code error;
   const std::filesystem::path real = std::filesystem::canonical(path, error);
   if (error) return unusable("cannot be resolved (" + error.message() + ")");
+  require_parent(real, ownership);
   struct stat file{};
-  if (stat(real.c_str(), &file) != 0 || access(real.c_str(), R_OK | W_OK) != 0) {
+  if (stat(real.c_str(), &file) != 0) return unusable(reason());
+  if (trusted(file.st_uid, ownership) && access(real.c_str(), R_OK | W_OK) != 0) {
     return unusable("cannot be opened for writing (" + reason() +
                     "); check the permissions of the file and of its directory");
   }
@@ -179,36 +157,36 @@ Result<std::filesystem::path> prepare_file(const std::filesystem::path& path) {
                     "server engine");
   }
   return real;
+} catch (const sqlite::Error& error) {
+  return error.failure(path);
 }
 
-void prepare_tables(sqlite::Database& database, const StoreOptions& options,
-                    const Liveness& liveness) {
-  const std::string boot = boot_id();
-  if (boot.empty()) {
-    throw sqlite::Error(sqlite::Error::kRefused,
-                        "the machine's boot id cannot be read; is /proc mounted?");
-  }
+Prepared prepare_tables(sqlite::Database& database, const StoreOptions& options,
+                        const Liveness& liveness, const Runtime& runtime, bool complete) {
+  const Boot boot = Boot::current(runtime);
   const std::int64_t version = schema_version(database);
-  if (version != kSchemaVersion || stored_boot(database) != boot) {
+  // A copy made by a tool of SQLite's can be without a log.
+  if (!complete && version != 0) database.execute("PRAGMA journal_mode = WAL");
+  if (version != kSchemaVersion || !boot.is_that_of(database)) {
     // What is decided here must survive a power cut, whatever the caller chose.
     // Our rows are short, and every commit writes and sums up whole pages: small ones are faster.
     if (version == 0) database.execute("PRAGMA page_size = 1024");
     database.execute("PRAGMA journal_mode = WAL");
     database.execute("PRAGMA synchronous = FULL");
     sqlite::Transaction transaction(database);
-    if (schema_version(database) == 0) database.execute(kCreate);
-    if (const std::string before = stored_boot(database); before != boot) {
-      if (!before.empty()) {
-        check_that_nobody_lives(database, liveness);
-        database.execute(kReboot);
-      }
-      sqlite::Statement(database, "UPDATE meta SET boot = CAST(?1 AS TEXT)").run(boot).finish();
-    }
+    const std::int64_t found = schema_version(database);
+    if (found == 0) database.execute(kCreate);
+    if (found == 1) database.execute(kUpgrade);
+    boot.enter(database, liveness);
     transaction.commit();
   }
   database.execute("PRAGMA cache_size = -16000");  // KiB, taken as needed: for many held locks
   database.execute(options.sync_every_commit ? "PRAGMA synchronous = FULL"
                                              : "PRAGMA synchronous = NORMAL");
+  sqlite::Statement floor(database, "SELECT token_floor FROM meta");
+  auto row = floor.run();
+  row.next();
+  return {.boot = boot.id(), .token_floor = row.number(0)};
 }
 
 }  // namespace holdfast::internal

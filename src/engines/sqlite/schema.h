@@ -1,4 +1,4 @@
-// The database file: where it may be, how it is created, and what a reboot does to it.
+// The database file: where it may be, whose it must be, and how its tables are made.
 #pragma once
 
 #include <filesystem>
@@ -17,16 +17,22 @@ struct StoreOptions {
 // From sqlite:///absolute/path?sync=full or sqlite:relative/path.
 Result<StoreOptions> store_options(const Url& url);
 
-// Creates the file (readable by its owner alone) if it is missing; refuses network file systems,
-// where neither file locks nor wake-ups can be trusted. Returns the file's one true path, without
-// symbolic links: the files beside it are found by it.
-Result<std::filesystem::path> prepare_file(const std::filesystem::path& path);
+// Creates the file (readable by its owner alone) if it is missing; refuses what others own or could
+// replace (see ownership.h), and network file systems, where neither file locks nor wake-ups can be
+// trusted. Returns the file's one true path, without symbolic links: the files beside it are found
+// by it.
+Result<std::filesystem::path> prepare_file(const std::filesystem::path& path,
+                                           const Ownership& ownership);
 
-// Creates the tables if they are missing. On the first use after a reboot it clears all holders
-// and waiters (their processes are gone) and moves every token ahead: after a power cut the last
-// commits may be missing, and their tokens must not be given out again.
-// Throws sqlite::Error, also if the boot id is another one but processes of the file are alive.
-void prepare_tables(sqlite::Database& database, const StoreOptions& options,
-                    const Liveness& liveness);
+// What a client has to know of the database that it opened.
+struct Prepared {
+  std::string boot;              // the machine's boot id
+  std::int64_t token_floor = 0;  // no token at or below it may be given out
+};
+
+// Creates the tables if they are missing, and moves them into this boot of the machine if they are
+// from another one (see boot.h). `complete`: it has all its files. Throws sqlite::Error.
+Prepared prepare_tables(sqlite::Database& database, const StoreOptions& options,
+                        const Liveness& liveness, const Runtime& runtime, bool complete);
 
 }  // namespace holdfast::internal

@@ -4,11 +4,12 @@
 #include <system_error>
 #include <unordered_map>
 
-#include "base/pause.h"
 #include "base/process.h"
 #include "base/text.h"
+#include "engines/sqlite/database_files.h"
 #include "engines/sqlite/death_watch.h"
 #include "engines/sqlite/liveness.h"
+#include "engines/sqlite/lock_owner.h"
 #include "engines/sqlite/lock_table.h"
 #include "engines/sqlite/schema.h"
 #include "engines/sqlite/wake_socket.h"
@@ -19,22 +20,45 @@ namespace {
 
 Failure cancelled() { return Failure(Code::cancelled, "cancelled by the caller"); }
 
+// A database that is open.
+struct Store {
+  Store(const StoreOptions& options, const Ownership& ownership, Runtime& runtime,
+        const std::string& label)
+      : found(DatabaseFiles::check(options.path, ownership)),
+        liveness(options.path, runtime, found.beside, found.database),
+        database(options.path, sqlite::Waits::brief),
+        prepared(prepare_tables(database, options, liveness, runtime, found.database.complete)),
+        files(options.path, ownership, database),
+        table(runtime, database, liveness, prepared, label),
+        sockets(options.path, runtime, liveness.mine().id, found.beside) {}
+
+  DatabaseFiles::Found found;
+  Liveness liveness;  // First in and last out: it knows of a fork while the database is open.
+  sqlite::Database database;
+  Prepared prepared;
+  DatabaseFiles files;
+  LockTable table;
+  WakeSocket sockets;
+};
+
 class SqliteEngine final : public Engine {
  public:
-  SqliteEngine(const StoreOptions& store, Runtime& runtime, const ClientOptions& options)
+  SqliteEngine(StoreOptions store, Runtime& runtime, const ClientOptions& options)
       : Engine(runtime),
-        path_(store.path),
+        options_(std::move(store)),
+        ownership_(Ownership::of_this_process()),
+        label_(options.label),
+        request_timeout_(options.request_timeout),
         guarantees_(sqlite_guarantees()),
-        liveness_(store.path, runtime),
-        database_(store.path),
-        table_(runtime, (prepare_tables(database_, store, liveness_), database_), liveness_,
-               options.label),
-        sockets_(store.path, runtime, liveness_.mine().id),
         deaths_(runtime),
         resends_(runtime) {}
 
+  // Opens the database. Succeeds also if it is in use in a way that must pass first: each call tries
+  // again then, within its deadline, and can be cancelled.
+  Result<void> open();
+
   const Guarantees& guarantees() const override { return guarantees_; }
-  int liveness_descriptor() const override { return liveness_.descriptor(); }
+  int liveness_descriptor() const override { return store_ ? store_->liveness.descriptor() : -1; }
 
   Task<Result<Grant>> acquire(const Claim& claim, const Wait& wait) override;
   Task<std::vector<Result<Grant>>> renew(std::span<const Hold> holds, Deadline deadline) override;
@@ -60,13 +84,18 @@ class SqliteEngine final : public Engine {
     std::optional<Grant> grant;
   };
 
-  // Runs one transaction and tells whoever it concerns. While another process is writing it
-  // waits, without blocking the loop, until the deadline. F: () -> T.
+  // Runs one transaction and tells whoever it concerns. While another process is in the way it
+  // waits, without blocking the loop, until the deadline; for a database that cannot even be opened
+  // no longer than for one request. F: (LockTable&) -> T.
   template <class F>
   auto transact(F work, Deadline deadline, std::stop_token stop = {})
-      -> Task<Result<decltype(work())>>;
+      -> Task<Result<decltype(work(std::declval<LockTable&>()))>>;
+  // Nothing if another process is in the way.
   template <class F>
-  auto attempt(F& work) -> std::optional<Result<decltype(work())>>;
+  auto attempt(F& work) -> std::optional<Result<decltype(work(std::declval<LockTable&>()))>>;
+  // The database of this client is not the one that others use any more. Final: its holds are lost.
+  bool replaced();
+  Failure in_the_way() const;
 
   Task<Result<Grant>> wait_in_line(const Claim& claim, const Wait& wait, Waiting waiting);
   Task<Result<Grant>> leave(const Claim& claim, Failure why);
@@ -77,12 +106,14 @@ class SqliteEngine final : public Engine {
   Task<void> resend(ProcessId to, WakeMessage message);
   Deadline soon() const { return Deadline::at(runtime().now() + std::chrono::seconds(5)); }
 
-  std::filesystem::path path_;
+  const StoreOptions options_;
+  const Ownership ownership_;
+  const std::string label_;
+  const Duration request_timeout_;
   Guarantees guarantees_;
-  Liveness liveness_;  // First in and last out: it knows of a fork while the database is open.
-  sqlite::Database database_;
-  LockTable table_;
-  WakeSocket sockets_;
+  std::unique_ptr<Store> store_;       // null: not opened yet
+  std::optional<sqlite::Error> busy_;  // the last one: somebody is in the way
+  std::optional<Failure> replaced_;
   DeathWatch deaths_;
   std::unordered_map<ClaimId, Waiter*> waiters_;
   TaskGroup resends_;
@@ -90,42 +121,79 @@ class SqliteEngine final : public Engine {
 
 // ---- Transactions ------------------------------------------------------------------------------
 
+Result<void> SqliteEngine::open() {
+  const auto nothing = [](LockTable&) { return true; };
+  const std::optional<Result<bool>> opened = attempt(nothing);
+  if (opened && !*opened) return opened->failure();
+  return {};
+}
+
 template <class F>
-auto SqliteEngine::attempt(F& work) -> std::optional<Result<decltype(work())>> {
-  table_.take_wakes();  // What an exception left behind concerns nobody.
+auto SqliteEngine::attempt(F& work)
+    -> std::optional<Result<decltype(work(std::declval<LockTable&>()))>> {
+  using Outcome = Result<decltype(work(std::declval<LockTable&>()))>;
   try {
-    auto outcome = work();
-    tell(table_.take_wakes());
-    for (const ProcessId dead : table_.take_dead()) sockets_.forget(dead);
-    return Result<decltype(work())>(std::move(outcome));
+    if (!store_) store_ = std::make_unique<Store>(options_, ownership_, runtime(), label_);
+    if (replaced()) return Outcome(*replaced_);
+    LockTable& table = store_->table;
+    table.take_wakes();  // What an exception left behind concerns nobody.
+    auto outcome = work(table);
+    tell(table.take_wakes());
+    for (const ProcessId dead : table.take_dead()) store_->sockets.forget(dead);
+    return Outcome(std::move(outcome));
   } catch (const sqlite::Error& error) {
-    if (error.busy()) return std::nullopt;
-    return Result<decltype(work())>(error.failure(path_));
+    if (!error.busy()) return Outcome(error.failure(options_.path));
+    busy_ = error;
+    return std::nullopt;
   }
 }
 
 template <class F>
 auto SqliteEngine::transact(F work, Deadline deadline, std::stop_token stop)
-    -> Task<Result<decltype(work())>> {
-  constexpr Duration kPause = std::chrono::milliseconds(1);
+    -> Task<Result<decltype(work(std::declval<LockTable&>()))>> {
+  constexpr Duration kShortestPause = std::chrono::milliseconds(1);
+  constexpr Duration kLongestPause = std::chrono::milliseconds(16);
+  const Deadline open_by = deadline.sooner(runtime().now() + request_timeout_);
+  Duration pause = kShortestPause;
   for (;;) {
     auto outcome = attempt(work);
     if (outcome) co_return std::move(*outcome);
-    if (deadline.passed(runtime().now())) {
-      co_return Failure(Code::unreachable,
-                        "the lock database " + path_.string() +
-                            " is being written by another process all the time; look for one "
-                            "that is stopped");
+    const Deadline until = store_ ? deadline : open_by;
+    if (until.passed(runtime().now())) co_return in_the_way();
+    const Deadline again = until.sooner(runtime().now() + runtime().jitter(pause, 0.5));
+    pause = std::min(pause * 5 / 4, kLongestPause);
+    if (co_await sleep_until(runtime(), again.moment(), stop) == Woken::cancelled) {
+      co_return cancelled();
     }
-    const BootTime again = runtime().now() + runtime().jitter(kPause, 0.5);
-    if (co_await sleep_until(runtime(), again, stop) == Woken::cancelled) co_return cancelled();
   }
+}
+
+Failure SqliteEngine::in_the_way() const {
+  if (busy_->code() == sqlite::Error::kInUse) return busy_->failure(options_.path);
+  return Failure(Code::unreachable,
+                 "the lock database " + options_.path.string() + ": " + writer_of(options_.path) +
+                     " keeps it locked all the time; look whether it is stopped");
+}
+
+bool SqliteEngine::replaced() {
+  if (replaced_) return true;
+  const std::string file = store_->files.replaced(runtime().now());
+  if (file.empty()) return false;
+  replaced_ = Failure(Code::misconfigured,
+                      "the lock database " + options_.path.string() + ": " + file +
+                          " was removed or replaced while this process used it; all its locks are "
+                          "lost. Restart it, and remove or restore a lock database only when no "
+                          "process uses it");
+  store_->database.abandon();
+  doubt();
+  for (const auto& [claim, waiter] : waiters_) waiter->told.set();
+  return true;
 }
 
 // ---- Acquiring ---------------------------------------------------------------------------------
 
 Task<Result<Grant>> SqliteEngine::acquire(const Claim& claim, const Wait& wait) {
-  const auto ask = [&] { return table_.acquire(claim, wait.queue); };
+  const auto ask = [&](LockTable& table) { return table.acquire(claim, wait.queue); };
   // A try must answer; a wait need not answer before its deadline.
   const Deadline answer_by = wait.queue ? wait.deadline : wait.deadline.sooner(soon().moment());
   Result<Answer> answer = co_await transact(ask, answer_by, wait.stop);
@@ -142,7 +210,7 @@ Task<Result<Grant>> SqliteEngine::wait_in_line(const Claim& claim, const Wait& w
   constexpr Duration kShortestPoll = std::chrono::milliseconds(2);
   constexpr Duration kLongestPoll = std::chrono::milliseconds(50);
   // Who released between our queueing and now found no socket of ours: then we look at once.
-  const bool first_wait = !sockets_.listening();
+  const bool first_wait = !store_->sockets.listening();
   const bool deaf = !listen();
   if (first_wait) waiting.look_at = runtime().now();
   Waiter self(*this, claim.id);
@@ -165,7 +233,7 @@ Task<Result<Grant>> SqliteEngine::wait_in_line(const Claim& claim, const Wait& w
     if (wait.deadline.passed(runtime().now())) {
       co_return co_await leave(claim, Failure::busy(std::move(waiting.busy)));
     }
-    const auto look = [&] { return table_.look(claim); };
+    const auto look = [&](LockTable& table) { return table.look(claim); };
     Result<Answer> answer = co_await transact(look, wait.deadline, wait.stop);
     if (!answer) co_return co_await leave(claim, answer.failure());
     if (const Grant* grant = std::get_if<Grant>(&*answer)) co_return *grant;
@@ -178,9 +246,9 @@ Task<Result<Grant>> SqliteEngine::wait_in_line(const Claim& claim, const Wait& w
 
 Task<Result<Grant>> SqliteEngine::leave(const Claim& claim, Failure why) {
   // Also ends a hold that was granted this very moment.
-  const auto end = [&] { return table_.release(claim); };
+  const auto end = [&](LockTable& table) { return table.release(claim); };
   const Result<bool> left = co_await transact(end, soon());
-  if (left) co_return why;
+  if (left || replaced_) co_return why;
   co_return Failure(Code::unknown,
                     why.message() + "; and the claim could not be taken back: " + left.message());
 }
@@ -189,7 +257,7 @@ Task<Result<Grant>> SqliteEngine::leave(const Claim& claim, Failure why) {
 
 bool SqliteEngine::listen() {
   try {
-    sockets_.listen([this](const WakeMessage& message) { on_message(message); });
+    store_->sockets.listen([this](const WakeMessage& message) { on_message(message); });
     return true;
   } catch (const std::system_error&) {
     return false;
@@ -199,12 +267,13 @@ bool SqliteEngine::listen() {
 void SqliteEngine::tell(std::vector<Wake> wakes) {
   for (const Wake& wake : wakes) {
     const WakeMessage message{wake.claim, wake.grant};
-    if (wake.process == liveness_.mine().id) {
+    if (wake.process == store_->liveness.mine().id) {
       on_message(message);
       continue;
     }
     try {
-      if (!sockets_.send(wake.process, message)) resends_.spawn(resend(wake.process, message));
+      if (!store_->sockets.send(wake.process, message))
+        resends_.spawn(resend(wake.process, message));
     } catch (const std::system_error&) {
       // No descriptor or no directory: the waiter looks for itself, a second later.
     }
@@ -216,7 +285,7 @@ Task<void> SqliteEngine::resend(ProcessId to, WakeMessage message) {
   for (int tries = 0; tries < kTries; ++tries) {
     const BootTime again = runtime().now() + runtime().jitter(std::chrono::milliseconds(5));
     if (co_await sleep_until(runtime(), again, resends_.stop_token()) == Woken::cancelled) break;
-    if (sockets_.send(to, message)) break;
+    if (store_->sockets.send(to, message)) break;
   }
 }
 
@@ -231,12 +300,14 @@ void SqliteEngine::on_message(const WakeMessage& message) {
 
 Task<std::vector<Result<Grant>>> SqliteEngine::renew(std::span<const Hold> holds,
                                                      Deadline deadline) {
-  const auto work = [&] { return table_.renew(holds); };
+  const auto work = [&](LockTable& table) { return table.renew(holds); };
   const Result<std::vector<std::optional<Grant>>> renewed = co_await transact(work, deadline);
   std::vector<Result<Grant>> outcomes;
   outcomes.reserve(holds.size());
   for (std::size_t i = 0; i < holds.size(); ++i) {
-    if (!renewed) {
+    if (replaced_) {
+      outcomes.emplace_back(Failure(Code::not_held, replaced_->message()));
+    } else if (!renewed) {
       outcomes.emplace_back(renewed.failure());
     } else if ((*renewed)[i]) {
       outcomes.emplace_back(*(*renewed)[i]);
@@ -251,13 +322,16 @@ Task<std::vector<Result<Grant>>> SqliteEngine::renew(std::span<const Hold> holds
 }
 
 Task<Result<bool>> SqliteEngine::release(const Claim& claim, Deadline deadline) {
-  const auto work = [&] { return table_.release(claim); };
-  co_return co_await transact(work, deadline);
+  const auto work = [&](LockTable& table) { return table.release(claim); };
+  Result<bool> released = co_await transact(work, deadline);
+  if (replaced_) co_return false;
+  co_return released;
 }
 
 Task<Result<void>> SqliteEngine::detach(const Hold& hold, Deadline deadline) {
-  const auto work = [&] { return table_.detach(hold); };
+  const auto work = [&](LockTable& table) { return table.detach(hold); };
   const Result<bool> detached = co_await transact(work, deadline);
+  if (replaced_) co_return Failure(Code::not_held, replaced_->message());
   if (!detached) co_return detached.failure();
   if (!*detached) co_return Failure(Code::not_held, "it is not held by this claim any more");
   co_return Result<void>();
@@ -265,17 +339,17 @@ Task<Result<void>> SqliteEngine::detach(const Hold& hold, Deadline deadline) {
 
 Task<Result<std::vector<LockInfo>>> SqliteEngine::list(const std::string& prefix,
                                                        Deadline deadline) {
-  const auto work = [&] { return table_.list(prefix); };
+  const auto work = [&](LockTable& table) { return table.list(prefix); };
   co_return co_await transact(work, deadline);
 }
 
 Task<Result<LockInfo>> SqliteEngine::inspect(const Name& name, Deadline deadline) {
-  const auto work = [&] { return table_.inspect(name); };
+  const auto work = [&](LockTable& table) { return table.inspect(name); };
   co_return co_await transact(work, deadline);
 }
 
 Task<Result<void>> SqliteEngine::evict(const Name& name, Token token, Deadline deadline) {
-  const auto work = [&] { return table_.evict(name, token); };
+  const auto work = [&](LockTable& table) { return table.evict(name, token); };
   const Result<bool> evicted = co_await transact(work, deadline);
   if (!evicted) co_return evicted.failure();
   if (*evicted) co_return Result<void>();
@@ -286,7 +360,8 @@ Task<Result<void>> SqliteEngine::evict(const Name& name, Token token, Deadline d
 Task<void> SqliteEngine::close() {
   resends_.stop();
   static_cast<void>(co_await resends_.join(Deadline::at(runtime().now())));
-  const auto work = [&] { return table_.forget_process(), true; };
+  if (!store_ || replaced_) co_return;
+  const auto work = [](LockTable& table) { return table.forget_process(), true; };
   static_cast<void>(co_await transact(work, Deadline::at(runtime().now())));
 }
 
@@ -304,8 +379,9 @@ Guarantees sqlite_guarantees() {
       .permit_mode = true,
       .min_ttl = std::chrono::milliseconds(10),
       .notes =
-          "One machine, one local file. A dead process is noticed at once. Deleting the file, "
-          "or restoring an old copy of it, forgets holders and tokens."};
+          "One machine, one local file of one user. A dead process is noticed at once. A file that "
+          "is "
+          "removed or replaced under its clients ends their locks; tokens go on above the clock."};
 }
 
 Result<std::unique_ptr<Engine>> open_sqlite_engine(const Url& url, Runtime& runtime,
@@ -317,30 +393,18 @@ Result<std::unique_ptr<Engine>> open_sqlite_engine(const Url& url, Runtime& runt
                    "this process runs in a time namespace of its own, so it cannot share a lock "
                    "database with others; use a server engine");
   }
-  if (Result<std::filesystem::path> prepared = prepare_file(store->path); prepared) {
-    store->path = *prepared;
-  } else {
-    return prepared.failure();
-  }
+  Result<std::filesystem::path> prepared = prepare_file(store->path, Ownership::of_this_process());
+  if (!prepared) return prepared.failure();
+  store->path = *prepared;
   if (Liveness::inherited_by_fork(store->path)) {
     return Failure(Code::forked,
                    "the parent process had the lock database " + store->path.string() +
                        " open when it forked, and SQLite cannot be opened a second time then; "
                        "open clients after fork(), or exec() first");
   }
-  // Several processes may create the tables at the same moment.
-  const BootTime give_up = runtime.now() + options.request_timeout;
-  for (;;) {
-    try {
-      return std::unique_ptr<Engine>(std::make_unique<SqliteEngine>(*store, runtime, options));
-    } catch (const sqlite::Error& error) {
-      if (!error.busy() || runtime.now() >= give_up) return error.failure(store->path);
-      pause_thread(std::chrono::milliseconds(1));
-    } catch (const std::system_error& error) {
-      return Failure(Code::misconfigured, "the lock database " + store->path.string() +
-                                              " cannot be used: " + error.what());
-    }
-  }
+  auto engine = std::make_unique<SqliteEngine>(std::move(*store), runtime, options);
+  if (const Result<void> opened = engine->open(); !opened) return opened.failure();
+  return std::unique_ptr<Engine>(std::move(engine));
 }
 
 }  // namespace holdfast::internal

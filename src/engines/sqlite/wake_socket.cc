@@ -9,7 +9,7 @@
 #include <cstring>
 #include <system_error>
 
-#include "base/text.h"
+#include "wire/sqlite.h"
 
 namespace holdfast::internal {
 
@@ -41,8 +41,9 @@ sockaddr_un to_address(const std::string& path) {
 
 }  // namespace
 
-WakeSocket::WakeSocket(const std::filesystem::path& database, Runtime& runtime, ProcessId me)
-    : directory_(database.string() + "-wake"), runtime_(runtime), me_(me) {}
+WakeSocket::WakeSocket(const std::filesystem::path& database, Runtime& runtime, ProcessId me,
+                       const Ownership& ownership)
+    : directory_(database.string() + "-wake"), runtime_(runtime), me_(me), ownership_(ownership) {}
 
 WakeSocket::~WakeSocket() {
   if (receiver_) unlink(address_of(me_).c_str());
@@ -62,10 +63,19 @@ void WakeSocket::make_directory() {
   if (mkdir(directory_.c_str(), 0700) != 0 && errno != EEXIST) {
     throw std::system_error(errno, std::generic_category(), directory_.string());
   }
-  directory_descriptor_ = open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (directory_descriptor_ < 0) {
+  const int descriptor = open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (descriptor < 0) {
     throw std::system_error(errno, std::generic_category(), directory_.string());
   }
+  struct stat status{};
+  fstat(descriptor, &status);
+  try {
+    require_directory(status, directory_.string(), ownership_);
+  } catch (const sqlite::Error& error) {
+    close(descriptor);
+    throw std::system_error(EPERM, std::generic_category(), error.what());
+  }
+  directory_descriptor_ = descriptor;
 }
 
 void WakeSocket::listen(OnMessage on_message) {

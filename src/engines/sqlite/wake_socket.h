@@ -1,7 +1,8 @@
 // WakeSocket: tells a waiter in another process that it has the lock, without its reading the
 // database. One datagram socket per client that waits, in the directory DB-wake. A message is a
 // hint with the facts in it; the database alone decides, and a waiter whose message is lost finds
-// out by looking.
+// out by looking. The directory is its owner's alone (checked each time that it is opened): a
+// message is believed, so nobody else may send one.
 #pragma once
 
 #include <filesystem>
@@ -24,7 +25,8 @@ class WakeSocket {
  public:
   using OnMessage = std::function<void(const WakeMessage&)>;
 
-  WakeSocket(const std::filesystem::path& database, Runtime& runtime, ProcessId me);
+  WakeSocket(const std::filesystem::path& database, Runtime& runtime, ProcessId me,
+             const Ownership& ownership);
   ~WakeSocket();
 
   // Begins to receive; later calls do nothing. Throws std::system_error.
@@ -45,6 +47,7 @@ class WakeSocket {
   std::filesystem::path directory_;
   Runtime& runtime_;
   ProcessId me_;
+  Ownership ownership_;
   int directory_descriptor_ = -1;
   int sender_ = -1;
   std::unique_ptr<DescriptorWatch> receiver_;

@@ -137,6 +137,7 @@ std::optional<Given> Turn::serve(const ClaimId* self) {
 
 Given Turn::grant(const WaiterRow& winner, Duration ttl) {
   ++row_.token;
+  row_.token = std::max(row_.token, min_token_);
   const ProcessId process = winner.outlives ? 0 : winner.process;
   if (winner.mode == Mode::exclusive) {
     row_.owner = winner.claim;

@@ -38,7 +38,10 @@ class Turn {
   // is stopped or gone does not keep the others waiting for its whole ttl.
   static constexpr Duration kProvisionalTtl = std::chrono::seconds(1);
 
-  Turn(Rows& rows, LockRow& row, std::int64_t now) : rows_(rows), row_(row), now_(now) {}
+  // No token below `min_token` is given out. A store whose rows can be forgotten (restored from a
+  // backup, say) passes its clock, so that tokens go on above what was forgotten.
+  Turn(Rows& rows, LockRow& row, std::int64_t now, std::int64_t min_token = 0)
+      : rows_(rows), row_(row), now_(now), min_token_(min_token) {}
 
   using Answer = std::variant<Given, InTheWay, Failure>;
   // `label` is what the rows shall say of the claim. A failure changes nothing.
@@ -71,6 +74,7 @@ class Turn {
   Rows& rows_;
   LockRow& row_;
   std::int64_t now_;
+  std::int64_t min_token_;
   std::vector<Wake> wakes_;
 };
 
