@@ -13,10 +13,13 @@ namespace holdfast::internal {
 std::string read_proc(const std::string& path) {
   const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) return {};
-  char text[1024];
-  const ssize_t size = read(descriptor, text, sizeof text);
+  std::string text;
+  char part[1024];
+  for (ssize_t size = 0; (size = read(descriptor, part, sizeof part)) > 0;) {
+    text.append(part, static_cast<std::size_t>(size));
+  }
   close(descriptor);
-  return size > 0 ? std::string(text, static_cast<std::size_t>(size)) : std::string();
+  return text;
 }
 
 std::int64_t start_time_of(std::int64_t pid) {

@@ -12,9 +12,9 @@ struct ProcessIdentity {
   std::int64_t pid_space = 0;  // the inode of the pid namespace
 };
 
-// The first kilobyte of a file in /proc; empty if there is no such file. Closed on exec, unlike a
-// std::ifstream.
+// A file in /proc; empty if there is no such file. Closed on exec, unlike a std::ifstream.
 std::string read_proc(const std::string& path);
+inline std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 ProcessIdentity this_process();
 // Start time of a process in our own pid namespace; 0 if there is none.

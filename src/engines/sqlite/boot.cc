@@ -1,8 +1,9 @@
 #include "engines/sqlite/boot.h"
 
 #include <cstdlib>
-#include <fstream>
 #include <vector>
+
+#include "base/process.h"
 
 namespace holdfast::internal {
 
@@ -82,8 +83,7 @@ void run(sqlite::Database& database, const char* sql, std::int64_t shift, std::i
 
 Boot Boot::current(const Runtime& runtime) {
   Boot boot;
-  std::ifstream file("/proc/sys/kernel/random/boot_id");
-  std::getline(file, boot.id_);
+  boot.id_ = first_line(read_proc("/proc/sys/kernel/random/boot_id"));
   if (boot.id_.empty()) {
     throw sqlite::Error(sqlite::Error::kRefused,
                         "the machine's boot id cannot be read; is /proc mounted?");

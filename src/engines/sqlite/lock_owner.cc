@@ -4,9 +4,9 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <fstream>
 #include <sstream>
 
+#include "base/process.h"
 #include "base/text.h"
 
 namespace holdfast::internal {
@@ -22,7 +22,7 @@ std::int64_t holder_of_write_lock(const std::string& path) {
   // "3: POSIX  ADVISORY  WRITE 4711 fe:00:9986049 120 120"; waiting requests begin with "->". The
   // device is left out: on some file systems it differs from the one that stat() tells.
   const std::string inode = ":" + std::to_string(file.st_ino);
-  std::ifstream locks("/proc/locks");
+  std::istringstream locks(read_proc("/proc/locks"));
   std::string line;
   while (std::getline(locks, line)) {
     std::istringstream words(line);
@@ -38,9 +38,7 @@ std::int64_t holder_of_write_lock(const std::string& path) {
 
 std::string process_name(std::int64_t pid) {
   if (pid <= 0) return "another process";
-  std::string name;
-  std::ifstream file("/proc/" + std::to_string(pid) + "/comm");
-  std::getline(file, name);
+  const std::string name = first_line(read_proc("/proc/" + std::to_string(pid) + "/comm"));
   const std::string known = "process " + std::to_string(pid);
   return name.empty() ? known : known + " (" + escaped(name, kNameBytes) + ")";
 }
