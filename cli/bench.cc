@@ -105,6 +105,7 @@ class Bench {
     try {
       Result<Client> client = session_.open();
       if (!client) return board_.fail(client.failure());
+      if (const Result<void> there = client->ping(); !there) return board_.fail(there.failure());
       ++board_.state().ready;
       while (board_.state().begin == 0 && !board_.state().stop) std::this_thread::sleep_for(1ms);
       if (!board_.state().stop) run_workers(*client, plan_, board_, number);

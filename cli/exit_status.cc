@@ -14,6 +14,7 @@ ExitStatus exit_status_of(Code code) {
     case Code::unreachable:
     case Code::unknown:  // Sent and not answered is no "no": the engine is what is wrong.
       return kUnreachable;
+    case Code::exhausted: return kExhausted;
     case Code::cancelled: return static_cast<ExitStatus>(kSignalBase + 2);
     case Code::forked:
     case Code::closed:

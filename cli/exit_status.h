@@ -12,6 +12,7 @@ enum ExitStatus : int {
   kUsage = 64,          // EX_USAGE: bad option or argument
   kUnreachable = 69,    // EX_UNAVAILABLE: the engine did not answer
   kSoftware = 70,       // EX_SOFTWARE: a bug of ours
+  kExhausted = 71,      // EX_OSERR: no thread or descriptor is to be had
   kOutput = 74,         // EX_IOERR: standard output could not be written
   kBusy = 75,           // EX_TEMPFAIL: not acquired in time
   kLost = 76,           // EX_PROTOCOL: the lock was lost, or is not held any more

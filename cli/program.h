@@ -1,6 +1,7 @@
 // What the programs of the command have in common around their commands.
 #pragma once
 
+#include <CLI/Error.hpp>
 #include <functional>
 #include <string>
 #include <vector>

@@ -32,7 +32,8 @@ namespace holdfast {
 class HOLDFAST_API Client {
  public:
   // `url` names the engine: "sqlite:///path/to/file". Empty: the embedded engine in the user's
-  // state directory (see default_url()). Passwords in it never appear in messages.
+  // state directory (see default_url()). Passwords in it never appear in messages. A server is
+  // connected to when it is first needed: open() does not say whether it is there; see ping().
   static Result<Client> open(std::string_view url = {}, ClientOptions options = {});
 
   // A client over an engine of your own.
@@ -72,6 +73,10 @@ class HOLDFAST_API Client {
   // Renews, or releases, a detached hold without adopting it.
   Result<void> renew(const Handle& handle);
   Result<void> release(const Handle& handle);
+
+  // Asks the server now, and takes no lock: unreachable if it does not answer within
+  // ClientOptions::request_timeout, misconfigured if it refuses us (password, role, missing tables).
+  Result<void> ping();
 
   Result<std::vector<LockInfo>> list(const std::string& prefix = {});
   Result<LockInfo> inspect(const Name& name);

@@ -42,7 +42,11 @@ HOLDFAST_API const char* mode_name(Mode mode);
 // What a caller asks for.
 struct Claim {
   Name name;
-  ClaimId id;
+  ClaimId id;  // of this attempt: what the engine knows it by
+  // The same for all attempts of one call: the id of the first. A call that asks again after an unknown
+  // outcome does so with another id, so that a release of the first attempt that is still under way cannot
+  // end what the second one holds.
+  ClaimId call;
   Mode mode = Mode::exclusive;
   std::uint32_t permits = 1;  // how many may hold at once; stored and checked (Mode::permit)
   Duration ttl{};

@@ -49,6 +49,8 @@ class HOLDFAST_API Handle {
   Hold hold_;
 };
 
+class MultiLease;
+
 class [[nodiscard]] HOLDFAST_API Lease {
  public:
   Lease() = default;  // holds nothing
@@ -66,8 +68,10 @@ class [[nodiscard]] HOLDFAST_API Lease {
   Token token() const;
   // The moment until which the lock is surely ours, as far as clocks can tell.
   BootTime valid_until() const;
-  // Triggered before valid_until passes, or as soon as the engine says that the lock is gone.
-  // Callbacks registered on it run on a thread of the client's own.
+  // Triggered before valid_until passes, or as soon as the engine says that the lock is gone, whatever else
+  // the client is busy with. Callbacks registered on it run on a thread of the client's own; they may block,
+  // and delay no other lease. (Each callback that blocks occupies a thread: where the process may not start
+  // another one, callbacks wait for each other.)
   std::stop_token lost() const;
 
   // True while the lock is ours; reads the clock, so it is false at once after a suspended process
@@ -90,6 +94,7 @@ class [[nodiscard]] HOLDFAST_API Lease {
 
  private:
   friend class internal::LeaseRecord;
+  friend class MultiLease;  // releases several at the same time
   explicit Lease(std::shared_ptr<internal::LeaseRecord> record) : record_(std::move(record)) {}
   static Task<Result<void>> release_owned(Lease lease);
 

@@ -3,8 +3,12 @@
 //
 // Every call comes in the same four forms and two ways:
 //   acquire(stop)            waits as long as it takes
-//   try_acquire()            does not wait: busy if it is not free, or somebody waits already
+//   try_acquire()            does not wait: busy if it is not free, or somebody waits already;
+//                            unreachable if there is no server to ask
 //   try_acquire_for/until    waits, but only so long; busy when the time is over
+// Down is not no: the calls that wait go on asking through refused connections, restarts, failovers
+// and elections, until their own time is over (unreachable, if the server is still away then). A
+// wrong password, a wrong role or a bad configuration fails at once in all forms.
 //   async_…                  the same, as an Async (see async.h)
 // `stop` cancels from any thread, anywhere in the wait, and leaves nothing behind.
 //
@@ -74,6 +78,7 @@ class HOLDFAST_API LockRequest {
   Result<Handle> acquire_detached(Wait wait);
 
  private:
+  friend class MultiLock;  // asks for several in one call
   friend class RecursiveMutex;
   internal::Locker& checked() const;  // LockError (closed) if it was moved from
   bool forked() const;                // true in a forked child

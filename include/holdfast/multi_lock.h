@@ -1,6 +1,7 @@
 // MultiLock: several locks, all or none. Names are sorted and deduplicated, so two multi-locks
-// cannot deadlock on each other; one deadline covers the whole; what was taken is given back in
-// reverse order when the rest cannot be had.
+// cannot deadlock on each other; one deadline covers the whole, and `stop` ends it anywhere. When
+// the rest cannot be had, everything taken so far is given back at once, all at the same time; what a
+// dead link delays goes on in the background.
 // Thread safety: MultiLock, all of it; MultiLease as Lease.
 #pragma once
 
@@ -16,9 +17,11 @@ namespace holdfast {
 class [[nodiscard]] HOLDFAST_API MultiLease {
  public:
   MultiLease() = default;
+  // REQUIRES: leases of one client.
   explicit MultiLease(std::vector<Lease> leases);
   MultiLease(MultiLease&&) noexcept = default;
   MultiLease& operator=(MultiLease&&) noexcept;
+  // Releases all at the same time, within ClientOptions::release_timeout.
   ~MultiLease();
 
   const std::vector<Lease>& leases() const { return leases_; }
@@ -28,27 +31,31 @@ class [[nodiscard]] HOLDFAST_API MultiLease {
   bool held() const noexcept;
   // Triggered when the first of them is lost.
   std::stop_token lost() const;
-  // Releases in reverse order; the first failure, if any.
+  // Releases all at the same time; the first failure, if any.
   Result<void> release();
 
  private:
+  friend class MultiLock;
   struct AnyLost;
+  // Takes the leases out, for their locker to release.
+  std::vector<std::shared_ptr<internal::LeaseRecord>> take_records();
   std::vector<Lease> leases_;
   std::shared_ptr<AnyLost> any_lost_;
 };
 
 class HOLDFAST_API MultiLock {
  public:
-  // REQUIRES: requests sorted by name, no name twice (Client::multi_lock sees to it).
-  explicit MultiLock(std::vector<LockRequest> requests) : requests_(std::move(requests)) {}
+  // REQUIRES: requests of one client, sorted by name, no name twice (Client::multi_lock sees to it);
+  // LockError (invalid_argument) otherwise.
+  explicit MultiLock(std::vector<LockRequest> requests);
 
   Result<MultiLease> acquire(std::stop_token stop = {});
   Result<MultiLease> try_acquire();
   Result<MultiLease> try_acquire_for(Duration patience, std::stop_token stop = {});
 
  private:
-  template <class Take>
-  Result<MultiLease> take_all(Take take);
+  Result<MultiLease> take_all(Wait wait);
+  static Task<Result<MultiLease>> take_inside(std::vector<LockRequest> requests, Wait wait);
 
   std::vector<LockRequest> requests_;
 };

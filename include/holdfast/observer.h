@@ -12,7 +12,9 @@ class HOLDFAST_API Observer {
  public:
   virtual ~Observer() = default;
 
+  // Each on_wait is followed by one on_granted or one on_refused with the same Claim::call.
   virtual void on_wait(const Claim&) {}                              // a call has begun
+  virtual void on_retry(const Claim&, const Failure&) {}             // will be asked again soon
   virtual void on_granted(const Hold&, BootTime /*valid_until*/) {}  // it ended with a lease
   virtual void on_refused(const Claim&, const Failure&) {}           // it ended without
   virtual void on_renewed(const Hold&, BootTime /*valid_until*/) {}  //

@@ -37,6 +37,7 @@ enum class Code {
   closed,            // the client, lease or mutex was closed or moved from
   would_deadlock,    // a blocking call from inside the client's own loop
   stale_token,       // a fence has seen a newer token
+  exhausted,         // this process may not start a thread or open a descriptor: raise its limits
 };
 
 // "not_held" for Code::not_held, and so on: stable, for logs and JSON.

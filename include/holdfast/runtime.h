@@ -86,8 +86,6 @@ class HOLDFAST_API Runtime {
 
   // Runs the user's code outside the loop, on a thread where it may block.
   virtual void call_user(std::function<void()> callback) = 0;
-  // The same for news that cannot wait for other callbacks, which may block: a lost lock.
-  virtual void call_user_soon(std::function<void()> callback) { call_user(std::move(callback)); }
 
   // A number in [0, 1).
   double uniform() { return static_cast<double>(random() >> 11) * 0x1.0p-53; }

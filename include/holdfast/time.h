@@ -32,8 +32,8 @@ class Deadline {
   static constexpr Deadline at(BootTime moment) { return Deadline(moment); }
 
   bool is_never() const { return !moment_.has_value(); }
-  // REQUIRES: !is_never().
-  BootTime moment() const { return *moment_; }
+  // REQUIRES: !is_never() (std::bad_optional_access).
+  BootTime moment() const { return moment_.value(); }
   bool passed(BootTime now) const { return moment_ && now >= *moment_; }
   // The earlier of the two.
   Deadline sooner(BootTime other) const {

@@ -45,7 +45,7 @@ void RealRuntime::set_alarm(Duration after) {
 }
 
 void RealRuntime::start_background() {
-  const std::lock_guard lock(background_mutex_);
+  const CheckedLock lock(background_mutex_);
   if (background_thread_.joinable()) return;
   background_thread_ = start_thread([this] { background(); });
   background_runs_.store(true, std::memory_order_release);

@@ -20,11 +20,11 @@ std::string describe_error(int error) {
 }
 
 Failure exhausted(const std::string& what, int error) {
-  return Failure(Code::unreachable, what + ": " + describe_error(error));
+  return Failure(Code::exhausted, what + ": " + describe_error(error));
 }
 
 Failure no_thread(int error) {
-  return Failure(Code::unreachable,
+  return Failure(Code::exhausted,
                  "no more threads can be started: " + std::generic_category().message(error) +
                      "; the limit on processes is reached (ulimit -u, pids.max of the control "
                      "group) or memory is short");

@@ -10,10 +10,10 @@ namespace holdfast::internal {
 // `error` in words. Names the limit that was reached, and what raises it, where a limit was.
 std::string describe_error(int error);
 
-// unreachable: `what` failed with `error`, for example "no socket could be made: …".
+// exhausted: `what` failed with `error`, for example "no socket could be made: …".
 Failure exhausted(const std::string& what, int error);
 
-// unreachable: no thread could be started, because of `error`.
+// exhausted: no thread could be started, because of `error`.
 Failure no_thread(int error);
 
 }  // namespace holdfast::internal

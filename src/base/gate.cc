@@ -4,6 +4,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/require.h"
+
 namespace holdfast::internal {
 
 namespace {
@@ -26,6 +28,7 @@ std::uint32_t Gate::wait() {
 }
 
 void Gate::open(std::uint32_t reason) {
+  HOLDFAST_REQUIRE(reason > 0);
   std::uint32_t seen = word_.load(std::memory_order_relaxed);
   while (seen < reason && !word_.compare_exchange_weak(seen, reason, std::memory_order_release)) {
   }

@@ -62,7 +62,7 @@ class Reactor {
   class Registration {
    public:
     // REQUIRES: the descriptor is closed after this has ended; `handler` outlives it.
-    // Throws LockError (unreachable) if the operating system refuses.
+    // Throws LockError (exhausted) if the operating system refuses.
     Registration(Reactor& reactor, int descriptor, Handler& handler, Interest interest);
     ~Registration();
     Registration(const Registration&) = delete;
@@ -79,7 +79,7 @@ class Reactor {
     std::uint32_t index_;
   };
 
-  // Throws LockError (unreachable), naming the limit, if there is no descriptor left.
+  // Throws LockError (exhausted), naming the limit, if there is no descriptor left.
   Reactor();
   Reactor(const Reactor&) = delete;
   Reactor& operator=(const Reactor&) = delete;

@@ -27,11 +27,13 @@ Descriptor open_alarm() {
 
 // ---- Entering and leaving ----------------------------------------------------------------------
 
-RealRuntime::Inside::Inside(RealRuntime& runtime)
-    : runtime_(runtime), lock_(runtime.monitor_), outer_(std::exchange(inside_of, &runtime)) {}
+RealRuntime::Inside::Inside(RealRuntime& runtime) : runtime_(runtime), outer_(nullptr) {
+  runtime.monitor_.lock();
+  outer_ = std::exchange(inside_of, &runtime);
+}
 
 RealRuntime::Inside::~Inside() {
-  if (!lock_.owns_lock()) return;
+  if (!held_) return;
   try {
     runtime_.run_ready();
   } catch (...) {
@@ -46,7 +48,8 @@ void RealRuntime::Inside::release() {
   inside_of = outer_;
   // Not before the monitor is free: whoever is woken may run at once, and want to enter again.
   Blocked* finished = std::exchange(runtime_.finished_, {}).first;
-  lock_.unlock();
+  held_ = false;
+  runtime_.monitor_.unlock();
   while (finished) {
     // It is gone once its gate is open.
     Blocked* const next = finished->next;
@@ -56,7 +59,8 @@ void RealRuntime::Inside::release() {
 }
 
 void RealRuntime::Inside::retake() {
-  lock_.lock();
+  runtime_.monitor_.lock();
+  held_ = true;
   inside_of = &runtime_;
 }
 
@@ -64,9 +68,8 @@ void RealRuntime::Inside::retake() {
 bool RealRuntime::inside() const { return inside_of == this && !forked(); }
 
 bool RealRuntime::on_own_thread() const {
-  const std::lock_guard lock(background_mutex_);
-  return background_thread_.get_id() == std::this_thread::get_id() || callbacks_.on_this_thread() ||
-         urgent_callbacks_.on_this_thread();
+  const CheckedLock lock(background_mutex_);
+  return background_thread_.get_id() == std::this_thread::get_id() || callbacks_.on_this_thread();
 }
 
 void RealRuntime::run_elsewhere(std::function<void()> work) noexcept {
@@ -86,9 +89,14 @@ RealRuntime::~RealRuntime() {
     stopping_ = true;
   }
   kick_driver();
-  if (background_thread_.joinable()) {
+  std::thread ending;
+  {
+    const CheckedLock lock(background_mutex_);
+    ending = std::move(background_thread_);
+  }
+  if (ending.joinable()) {
     wake_background();
-    background_thread_.join();
+    ending.join();
   }
 }
 
@@ -97,15 +105,7 @@ WallTime RealRuntime::wall() const {
 }
 
 void RealRuntime::call_user(std::function<void()> callback) {
-  call_on(callbacks_, std::move(callback));
-}
-
-void RealRuntime::call_user_soon(std::function<void()> callback) {
-  call_on(urgent_callbacks_, std::move(callback));
-}
-
-void RealRuntime::call_on(CallbackThread& thread, std::function<void()> callback) {
-  if (!thread.call(std::move(callback))) post(callback_retry_);
+  if (!callbacks_.call(std::move(callback))) post(callback_retry_);
 }
 
 void RealRuntime::CallbackRetry::run() {
@@ -113,9 +113,7 @@ void RealRuntime::CallbackRetry::run() {
 }
 
 void RealRuntime::CallbackRetry::on_time() {
-  const bool urgent = runtime_.urgent_callbacks_.start();
-  const bool others = runtime_.callbacks_.start();
-  if (!urgent || !others) run();
+  if (!runtime_.callbacks_.start()) run();
 }
 
 Loop* RealRuntime::current_loop() { return inside_of; }
@@ -137,7 +135,7 @@ void RealRuntime::resume_inside(std::coroutine_handle<> awaiter) {
 
 void RealRuntime::post(Runnable& work) {
   {
-    const std::lock_guard lock(post_mutex_);
+    const CheckedLock lock(post_mutex_);
     posted_.push(work);
     has_posted_ = true;
   }
@@ -147,7 +145,7 @@ void RealRuntime::post(Runnable& work) {
 }
 
 void RealRuntime::withdraw(Runnable& work) {
-  const std::lock_guard lock(post_mutex_);
+  const CheckedLock lock(post_mutex_);
   posted_.remove(work);
 }
 
@@ -156,7 +154,7 @@ bool RealRuntime::run_posted() {
   while (has_posted_.load(std::memory_order_relaxed)) {
     Runnable* work = nullptr;
     {
-      const std::lock_guard lock(post_mutex_);
+      const CheckedLock lock(post_mutex_);
       work = posted_.pop();
       has_posted_ = !posted_.empty();
     }
@@ -231,6 +229,12 @@ bool RealRuntime::look_out(Inside& inside) {
   return came;
 }
 
+void RealRuntime::wait_outside(Inside& inside) {
+  inside.release();
+  reactor_.wait();
+  inside.retake();
+}
+
 void RealRuntime::drive_once(Inside& inside) {
   if (look_out(inside)) return;
   // Callers may have left us something while we looked, and nobody brings us back for it. What is
@@ -241,9 +245,7 @@ void RealRuntime::drive_once(Inside& inside) {
     return;
   }
   if (!timers_.empty()) reactor_.wake_at(timers_.earliest());
-  inside.release();
-  reactor_.wait();
-  inside.retake();
+  wait_outside(inside);
   reactor_.dispatch();
 }
 
@@ -317,6 +319,7 @@ void RealRuntime::start(Task<void> task) {
   refuse_after_fork();
   require_background();
   if (inside()) {
+    require_inside();
     run_detached(std::move(task));
     return;
   }
@@ -423,6 +426,7 @@ void RealRuntime::pass_role_on() {
 // ---- Timers ------------------------------------------------------------------------------------
 
 void RealRuntime::arm(Timer& timer, BootTime at) {
+  require_inside();
   timers_.arm(timer, at);
   // The driver sleeps until the alarm; bring it forward if that is too late.
   if (driven_) reactor_.wake_at(at);

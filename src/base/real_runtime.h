@@ -45,8 +45,10 @@
 #include "base/gate.h"
 #include "base/random.h"
 #include "base/reactor.h"
+#include "base/require.h"
 #include "base/resolver.h"
 #include "base/run_queue.h"
+#include "base/thread_safety.h"
 #include "base/timer_heap.h"
 #include "holdfast/async.h"
 #include "holdfast/runtime.h"
@@ -67,7 +69,7 @@ class Lookout {
 
 class RealRuntime final : public Runtime, public Loop {
  public:
-  // Throws LockError (unreachable), naming the limit, if there is no descriptor left.
+  // Throws LockError (exhausted), naming the limit, if there is no descriptor left.
   RealRuntime();
   // REQUIRES: not inside the loop, not on a thread of ours, not in a forked child.
   ~RealRuntime() override;
@@ -75,16 +77,30 @@ class RealRuntime final : public Runtime, public Loop {
   // Runtime
   BootTime now() const override { return BootClock::now(); }
   WallTime wall() const override;
-  std::uint64_t random() override { return random_.next(); }
-  void defer(Runnable& work) override { ready_.push(work); }
-  void drop(Runnable& work) override { ready_.remove(work); }
+  std::uint64_t random() override {
+    require_inside();
+    return random_.next();
+  }
+  void defer(Runnable& work) override {
+    require_inside();
+    ready_.push(work);
+  }
+  void drop(Runnable& work) override {
+    require_inside();
+    ready_.remove(work);
+  }
   void post(Runnable& work) override;
   void withdraw(Runnable& work) override;
   void arm(Timer& timer, BootTime at) override;
-  void disarm(Timer& timer) override { timers_.disarm(timer); }
+  void disarm(Timer& timer) override {
+    require_inside();
+    timers_.disarm(timer);
+  }
   void call_user(std::function<void()> callback) override;
-  void call_user_soon(std::function<void()> callback) override;
-  Reactor& reactor() { return reactor_; }
+  Reactor& reactor() {
+    require_inside();
+    return reactor_;
+  }
   Resolver& resolver() { return resolver_; }
 
   // Loop
@@ -105,25 +121,31 @@ class RealRuntime final : public Runtime, public Loop {
 
   // Takes the monitor for the life of the object. Leaving it passes the driver's role on if nobody
   // has it.
-  class Inside {
+  class HOLDFAST_THREAD_SAFETY(scoped_lockable) Inside {
    public:
-    explicit Inside(RealRuntime& runtime);
-    ~Inside();
+    explicit Inside(RealRuntime& runtime) HOLDFAST_LOCKS(runtime.monitor_);
+    ~Inside() HOLDFAST_UNLOCKS();
     Inside(const Inside&) = delete;
     Inside& operator=(const Inside&) = delete;
 
    private:
     friend class RealRuntime;
-    void release();  // Leaves the monitor for a while,
-    void retake();   // and comes back.
+    void release() HOLDFAST_UNLOCKS();  // Leaves the monitor for a while,
+    void retake() HOLDFAST_LOCKS();     // and comes back.
 
     RealRuntime& runtime_;
-    std::unique_lock<std::mutex> lock_;
     RealRuntime* outer_;
+    bool held_ = true;
   };
 
-  void add_lookout(Lookout& lookout) { lookouts_.push_back(&lookout); }
-  void remove_lookout(Lookout& lookout) { std::erase(lookouts_, &lookout); }
+  void add_lookout(Lookout& lookout) {
+    require_inside();
+    lookouts_.push_back(&lookout);
+  }
+  void remove_lookout(Lookout& lookout) {
+    require_inside();
+    std::erase(lookouts_, &lookout);
+  }
 
  private:
   // A thread in block_on().
@@ -148,8 +170,8 @@ class RealRuntime final : public Runtime, public Loop {
   // The driver's role, taken and given back, also by an exception.
   class Role {
    public:
-    Role(RealRuntime& runtime, Blocked* who);
-    ~Role();
+    Role(RealRuntime& runtime, Blocked* who) HOLDFAST_NEEDS_LOCK(runtime.monitor_);
+    ~Role() HOLDFAST_UNCHECKED_LOCKING;  // in the scope that made it
     Role(const Role&) = delete;
     Role& operator=(const Role&) = delete;
 
@@ -167,46 +189,51 @@ class RealRuntime final : public Runtime, public Loop {
     RealRuntime& runtime_;
   };
   struct Root;
-  Root run_blocked(Task<void> task, Blocked& blocked);
-  Root run_detached(Task<void> task);
+  Root run_blocked(Task<void> task, Blocked& blocked) HOLDFAST_NEEDS_LOCK(monitor_);
+  Root run_detached(Task<void> task) HOLDFAST_NEEDS_LOCK(monitor_);
+
+  // "Inside the loop only": what the functions of Runtime require of their callers.
+  void require_inside() const HOLDFAST_ASSERTS_LOCK(monitor_) { HOLDFAST_REQUIRE_DEBUG(inside()); }
 
   // Runs everything that is ready or due. True if there was anything.
-  bool run_pending();
-  void run_ready();
-  bool run_posted();
+  bool run_pending() HOLDFAST_NEEDS_LOCK(monitor_);
+  void run_ready() HOLDFAST_NEEDS_LOCK(monitor_);
+  bool run_posted() HOLDFAST_NEEDS_LOCK(monitor_);
   void refuse_after_fork() const;
-  void block(Task<void> task);
+  void block(Task<void> task) HOLDFAST_NEEDS_NO_LOCK(monitor_);
   // Forgets a call that will not be done.
-  void abandon(Blocked& blocked);
-  void unlink(Blocked& blocked);
-  void call_on(CallbackThread& thread, std::function<void()> callback);
+  void abandon(Blocked& blocked) HOLDFAST_NEEDS_LOCK(monitor_);
+  void unlink(Blocked& blocked) HOLDFAST_NEEDS_LOCK(monitor_);
   // Waits for the next event outside the monitor. REQUIRES: we are the driver.
-  void drive_once(Inside& inside);
+  void drive_once(Inside& inside) HOLDFAST_NEEDS_LOCK(monitor_);
   // False if it was not worth it, or nothing came in kLook.
-  bool look_out(Inside& inside);
-  bool expecting() const;
-  bool look();
+  bool look_out(Inside& inside) HOLDFAST_NEEDS_LOCK(monitor_);
+  bool expecting() const HOLDFAST_NEEDS_LOCK(monitor_);
+  bool look() HOLDFAST_NEEDS_LOCK(monitor_);
+  // The next three leave the monitor through a reference, which Clang cannot follow: unchecked.
   // Leaves the monitor for a moment, in which callers may leave to us what they send.
-  void let_others_run(Inside& inside);
-  void drive_until_done(Blocked& me, Inside& inside);
+  void let_others_run(Inside& inside) HOLDFAST_NEEDS_LOCK(monitor_) HOLDFAST_UNCHECKED_LOCKING;
+  void wait_outside(Inside& inside) HOLDFAST_NEEDS_LOCK(monitor_) HOLDFAST_UNCHECKED_LOCKING;
+  void drive_until_done(Blocked& me, Inside& inside) HOLDFAST_NEEDS_LOCK(monitor_);
   // Drives, or sleeps while another drives. If that one brought the result, the monitor is not
   // taken again.
-  void wait_for_result(Blocked& me, Inside& inside);
+  void wait_for_result(Blocked& me, Inside& inside)
+      HOLDFAST_NEEDS_LOCK(monitor_) HOLDFAST_UNCHECKED_LOCKING;
   // Brings the driver back from epoll.
   void kick_driver();
   // The role is free: gives it to a blocked caller, or lets the background thread know.
-  void pass_role_on();
-  // Throws LockError (unreachable) if it cannot be started.
+  void pass_role_on() HOLDFAST_NEEDS_LOCK(monitor_);
+  // Throws LockError (exhausted) if it cannot be started.
   void require_background();
   void start_background();
-  bool background_needed() const;
+  bool background_needed() const HOLDFAST_NEEDS_LOCK(monitor_);
   // At once, or when kLinger has passed: to wake it after each call would cost more than the call.
   void wake_background() { set_alarm(Duration(1)); }
   void set_alarm(Duration after);
-  void background();
+  void background() HOLDFAST_NEEDS_NO_LOCK(monitor_);
   enum class Duty { drive, linger, rest };
-  Duty duty() const;
-  void look_for_crowd();
+  Duty duty() const HOLDFAST_NEEDS_LOCK(monitor_);
+  void look_for_crowd() HOLDFAST_NEEDS_LOCK(monitor_);
 
   static constexpr Duration kLinger = std::chrono::milliseconds(1);
   static constexpr std::size_t kCrowd = 2;  // callers
@@ -215,40 +242,42 @@ class RealRuntime final : public Runtime, public Loop {
   static constexpr Duration kRetry = std::chrono::milliseconds(50);
 
   ForkWatch fork_watch_;
-  mutable std::mutex monitor_;
-  // All below is guarded by monitor_ unless noted.
-  Reactor reactor_;
-  TimerHeap timers_;
-  RunQueue ready_;
-  Random random_;
-  std::list<Blocked*> blocked_;
-  Finished finished_;
-  std::size_t detached_ = 0;
-  std::vector<Lookout*> lookouts_;
-  Eagerness eagerness_;
-  bool looking_ = false;       // the driver is awake, and runs what is ready
-  bool driven_ = false;        // somebody has the driver's role
-  Blocked* driver_ = nullptr;  // who, if it is a blocked caller
-  std::thread::id driver_thread_;
-  bool crowded_ = false;  // several callers are blocked: the background thread drives
-  BootTime crowd_seen_{};
-  bool stopping_ = false;
-  BootTime last_call_{};  // Not min(): a difference to it overflows.
+  mutable CheckedMutex monitor_;
+  Reactor reactor_;  // guarded by monitor_, except wait() and kick()
+  TimerHeap timers_ HOLDFAST_GUARDED_BY(monitor_);
+  RunQueue ready_ HOLDFAST_GUARDED_BY(monitor_);
+  Random random_ HOLDFAST_GUARDED_BY(monitor_);
+  std::list<Blocked*> blocked_ HOLDFAST_GUARDED_BY(monitor_);
+  Finished finished_ HOLDFAST_GUARDED_BY(monitor_);
+  std::size_t detached_ HOLDFAST_GUARDED_BY(monitor_) = 0;
+  std::vector<Lookout*> lookouts_ HOLDFAST_GUARDED_BY(monitor_);
+  Eagerness eagerness_ HOLDFAST_GUARDED_BY(monitor_);
+  // The driver is awake, and runs what is ready.
+  bool looking_ HOLDFAST_GUARDED_BY(monitor_) = false;
+  // Somebody has the driver's role: `driver_`, or the background thread if that is null.
+  bool driven_ HOLDFAST_GUARDED_BY(monitor_) = false;
+  Blocked* driver_ HOLDFAST_GUARDED_BY(monitor_) = nullptr;
+  std::thread::id driver_thread_ HOLDFAST_GUARDED_BY(monitor_);
+  // Several callers are blocked: the background thread drives.
+  bool crowded_ HOLDFAST_GUARDED_BY(monitor_) = false;
+  BootTime crowd_seen_ HOLDFAST_GUARDED_BY(monitor_){};
+  bool stopping_ HOLDFAST_GUARDED_BY(monitor_) = false;
+  BootTime last_call_ HOLDFAST_GUARDED_BY(monitor_){};  // Not min(): a difference to it overflows.
+  // The background thread looks at nothing unless woken.
+  bool background_resting_ HOLDFAST_GUARDED_BY(monitor_) = true;
 
-  std::mutex post_mutex_;  // guards posted_
-  RunQueue posted_;
+  CheckedMutex post_mutex_;
+  RunQueue posted_ HOLDFAST_GUARDED_BY(post_mutex_);
   std::atomic<bool> has_posted_ = false;
 
-  Descriptor alarm_;                     // a timerfd: what the background thread waits for
-  bool background_resting_ = true;       // guarded by monitor_: it looks at nothing unless woken
-  mutable std::mutex background_mutex_;  // guards background_thread_
-  std::thread background_thread_;
+  Descriptor alarm_;  // a timerfd: what the background thread waits for
+  mutable CheckedMutex background_mutex_;
+  std::thread background_thread_ HOLDFAST_GUARDED_BY(background_mutex_);
   std::atomic<bool> background_runs_ = false;
 
   Resolver resolver_;
   CallbackRetry callback_retry_;
   CallbackThread callbacks_;
-  CallbackThread urgent_callbacks_;
 };
 
 }  // namespace holdfast::internal

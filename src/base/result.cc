@@ -18,6 +18,7 @@ const char* code_name(Code code) {
     case Code::closed: return "closed";
     case Code::would_deadlock: return "would_deadlock";
     case Code::stale_token: return "stale_token";
+    case Code::exhausted: return "exhausted";
   }
   return "?";
 }

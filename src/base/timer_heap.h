@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "base/require.h"
 #include "holdfast/runtime.h"
 
 namespace holdfast {
@@ -13,7 +14,10 @@ class TimerHeap {
  public:
   bool empty() const { return heap_.empty(); }
   // REQUIRES: !empty().
-  BootTime earliest() const { return heap_.front()->at_; }
+  BootTime earliest() const {
+    HOLDFAST_REQUIRE(!empty());
+    return heap_.front()->at_;
+  }
 
   // Arms the timer, or moves it if it is armed.
   void arm(Timer& timer, BootTime at);

@@ -9,6 +9,7 @@
 
 #include "base/real_runtime.h"
 #include "base/url.h"
+#include "base/watchdog.h"
 #include "engines/registry.h"
 #include "lease/locker.h"
 
@@ -20,10 +21,12 @@ using internal::Locker;
 using internal::RealRuntime;
 using internal::run_blocking;
 using internal::Url;
+using internal::Watchdog;
 
-// A locker and the runtime that it stands on.
+// A locker and what it stands on.
 struct Core {
   RealRuntime runtime;
+  Watchdog watchdog;
   std::unique_ptr<Locker> locker;
 };
 
@@ -85,7 +88,7 @@ Result<Client> Client::over(const EngineFactory& factory, ClientOptions options)
   }();
   if (!engine) return engine.failure();
   core->locker = std::make_unique<Locker>(core->runtime, core->runtime, std::move(engine).value(),
-                                          std::move(options));
+                                          std::move(options), &core->watchdog);
   const std::shared_ptr<Core> shared(core.release(), &destroy);
   const std::shared_ptr<Locker> locker(shared, shared->locker.get());
   locker->set_self(locker);
@@ -206,6 +209,11 @@ Result<void> Client::renew(const Handle& handle) {
 
 Result<void> Client::release(const Handle& handle) {
   return run_blocking(checked().loop(), checked().release_detached(handle.hold()));
+}
+
+Result<void> Client::ping() {
+  const Result<LockInfo> answer = inspect("holdfast-ping");
+  return answer ? Result<void>() : answer.failure();
 }
 
 Result<std::vector<LockInfo>> Client::list(const std::string& prefix) {

@@ -17,7 +17,7 @@ Failure empty_lease() {
                  "this lease is empty: it was released, detached, moved from, or never granted");
 }
 
-const LeaseRecord& checked(const std::shared_ptr<LeaseRecord>& record) {
+LeaseRecord& checked(const std::shared_ptr<LeaseRecord>& record) {
   if (!record) throw LockError(empty_lease());
   return *record;
 }
@@ -59,7 +59,7 @@ Lease::~Lease() { give_back(std::move(record_)); }
 const Name& Lease::name() const { return checked(record_).hold.claim.name; }
 Token Lease::token() const { return checked(record_).hold.token; }
 BootTime Lease::valid_until() const { return checked(record_).validity.valid_until(); }
-std::stop_token Lease::lost() const { return checked(record_).lost.get_token(); }
+std::stop_token Lease::lost() const { return checked(record_).loss.token(); }
 
 bool Lease::held() const noexcept {
   return record_ && !record_->locker().forked() &&

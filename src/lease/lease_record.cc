@@ -1,5 +1,7 @@
 #include "lease/lease_record.h"
 
+#include <algorithm>
+
 #include "lease/renewer.h"
 
 namespace holdfast::internal {
@@ -13,9 +15,23 @@ LeaseRecord::LeaseRecord(std::shared_ptr<Locker> locker, Hold the_hold, const Lo
       auto_renew_(options.auto_renew) {}
 
 LeaseRecord::~LeaseRecord() {
+  if (watchdog_) watchdog_->forget(*this);
   if (renewer_) renewer_->forget(*this);
 }
 
 void LeaseRecord::on_time() { renewer_->on_time(*this); }
+
+std::optional<BootTime> LeaseRecord::look(BootTime now) noexcept {
+  // The order matters: a renewal may come in between, and moves the end on.
+  const BootTime lost_at = validity.lost_at();
+  if (!validity.held(now)) return std::nullopt;
+  return std::max(lost_at, now + Duration(1));
+}
+
+std::shared_ptr<Watchdog::Ward> LeaseRecord::share() noexcept {
+  // Not shared_from_this(): the last owner may be letting go of us right now.
+  const std::shared_ptr<LeaseRecord> shared = weak_from_this().lock();
+  return {shared, shared.get()};
+}
 
 }  // namespace holdfast::internal

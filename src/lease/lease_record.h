@@ -1,14 +1,15 @@
 // LeaseRecord: what a Lease, the renewer and the locker share about one granted lock.
 //
-// Thread safety: `hold`, `validity` and `lost` from any thread; everything else inside the loop.
+// Thread safety: `hold`, `validity` and `loss` from any thread; everything else inside the loop.
 #pragma once
 
 #include <memory>
 #include <optional>
-#include <stop_token>
 
+#include "base/watchdog.h"
 #include "holdfast/lease.h"
 #include "holdfast/options.h"
+#include "lease/loss_signal.h"
 #include "lease/validity.h"
 
 namespace holdfast::internal {
@@ -16,7 +17,9 @@ namespace holdfast::internal {
 class Locker;
 class Renewer;
 
-class LeaseRecord : private Timer, public std::enable_shared_from_this<LeaseRecord> {
+class LeaseRecord : private Timer,
+                    private Watchdog::Ward,
+                    public std::enable_shared_from_this<LeaseRecord> {
  public:
   LeaseRecord(std::shared_ptr<Locker> locker, Hold hold, const LockOptions& options,
               Validity validity);
@@ -28,7 +31,7 @@ class LeaseRecord : private Timer, public std::enable_shared_from_this<LeaseReco
 
   const Hold hold;
   ValidityWord validity;
-  std::stop_source lost;
+  LossSignal loss;
 
  private:
   friend class Renewer;
@@ -41,9 +44,14 @@ class LeaseRecord : private Timer, public std::enable_shared_from_this<LeaseReco
   };
 
   void on_time() override;
+  std::optional<BootTime> look(BootTime now) noexcept override;
+  bool wants_callbacks() noexcept override { return loss.fire(); }
+  std::shared_ptr<Ward> share() noexcept override;
+  void run_callbacks() noexcept override { loss.deliver(); }
 
   std::shared_ptr<Locker> locker_;
-  Renewer* renewer_ = nullptr;  // while it has us
+  Renewer* renewer_ = nullptr;    // while it has us
+  Watchdog* watchdog_ = nullptr;  // since it has us; outlives us
   std::optional<Duration> warn_before_;
   bool auto_renew_;
   State state_ = State::idle;

@@ -24,14 +24,16 @@ Task<void> discard(Task<Result<void>> task) { static_cast<void>(co_await std::mo
 
 }  // namespace
 
-Locker::Locker(Runtime& runtime, Loop& loop, std::unique_ptr<Engine> engine, ClientOptions options)
+Locker::Locker(Runtime& runtime, Loop& loop, std::unique_ptr<Engine> engine, ClientOptions options,
+               Watchdog* watchdog)
     : runtime_(runtime),
       loop_(loop),
       options_(std::move(options)),
       observer_(options_.observer ? *options_.observer : silent_observer()),
+      watchdog_(watchdog),
       engine_(std::move(engine)),
       tasks_(runtime),
-      renewer_(runtime, *engine_, tasks_, observer_, options_.request_timeout) {}
+      renewer_(runtime, *engine_, tasks_, observer_, options_.request_timeout, watchdog) {}
 
 Locker::~Locker() = default;
 
@@ -69,51 +71,92 @@ Result<void> Locker::check(const Claim& claim, const LockOptions& options) const
 
 // ---- Acquiring ---------------------------------------------------------------------------------
 
-Task<Result<Grant>> Locker::ask(Claim& claim, const Wait& wait, const LockOptions& options) {
-  for (;; claim.id = draw_claim_id(runtime_)) {
+namespace {
+
+constexpr Duration kShortestPause = std::chrono::milliseconds(5);
+constexpr Duration kLongestPause = std::chrono::seconds(1);
+
+// The request left and no answer came, or there is no server to ask for now: both pass.
+bool may_pass(Code code) { return code == Code::unknown || code == Code::unreachable; }
+
+Failure cancelled() { return Failure(Code::cancelled, "cancelled by the caller"); }
+
+}  // namespace
+
+// Each attempt has an id of its own, all have the same `call`. With one id, a release of an earlier attempt
+// that is still under way somewhere would end the hold of a later one, which would not know.
+void Locker::start_over(Claim& claim) { claim.id = draw_claim_id(runtime_); }
+
+Task<Result<Grant>> Locker::ask(Claim& claim, const Wait& wait) {
+  for (Duration pause = kShortestPause;; pause = std::min(pause * 2, kLongestPause)) {
     Result<Grant> grant = co_await engine_->acquire(claim, wait);
-    // The request left and no answer came. What it may have left behind is ended, and another
-    // claim asks again: with the same id, a release that is still under way would end its hold.
-    for (Duration pause = std::chrono::milliseconds(5);
-         !grant && grant.code() == Code::unknown && wait.queue;
-         pause = std::min<Duration>(pause * 2, std::chrono::seconds(1))) {
-      const BootTime again = runtime_.now() + runtime_.jitter(pause);
-      if (!wait.deadline.is_never() && again >= wait.deadline.moment()) break;
-      if (co_await sleep_until(runtime_, again, wait.stop) == Woken::cancelled) break;
-      tasks_.spawn(clean_up(claim));
-      claim.id = draw_claim_id(runtime_);
-      grant = co_await engine_->acquire(claim, wait);
+    if (grant) co_return grant;
+    if (grant.code() == Code::unknown) tasks_.spawn(clean_up(claim));
+    const BootTime now = runtime_.now();
+    if (wait.queue && may_pass(grant.code()) && !wait.deadline.passed(now)) {
+      observer_.on_retry(claim, grant.failure());
+      // Closer together towards the end: a server that comes back in time is not missed.
+      if (!wait.deadline.is_never()) pause = std::min(pause, (wait.deadline.moment() - now) / 2);
+      pause = std::max(pause, kShortestPause);
+      const BootTime again = wait.deadline.sooner(now + runtime_.jitter(pause)).moment();
+      const Woken woken = co_await sleep_until(runtime_, again, wait.stop);
+      if (woken == Woken::cancelled) co_return cancelled();
+      if (wait.deadline.passed(runtime_.now())) co_return grant;
+      start_over(claim);
+      continue;
     }
-    if (!grant) {
-      if (grant.code() == Code::unknown) tasks_.spawn(clean_up(claim));
-      if (!grant.failure().busy()) co_return grant;
-      Busy busy = *grant.failure().busy();
-      busy.lock = claim.name.display();
-      co_return Failure::busy(std::move(busy));
+    if (!grant.failure().busy()) co_return grant;
+    Busy busy = *grant.failure().busy();
+    busy.lock = claim.name.display();
+    co_return Failure::busy(std::move(busy));
+  }
+}
+
+// A grant that was handed over is short until its first renewal. Where nobody renews in the background, that
+// is now: a handle is worth its whole ttl, or it is not given.
+Task<Result<Grant>> Locker::prolong(const Claim& claim, Grant grant, const Wait& wait) {
+  const Hold hold{claim, grant.token};
+  const BootTime ends = validity_of(grant, {}).valid_until;
+  for (Duration pause = kShortestPause;; pause = std::min(pause * 2, kLongestPause)) {
+    const Deadline deadline = request_deadline().sooner(ends);
+    const std::vector<Result<Grant>> renewed =
+        co_await engine_->renew(std::span(&hold, 1), deadline);
+    if (renewed.front() || renewed.front().code() == Code::not_held) co_return renewed.front();
+    const BootTime again = runtime_.now() + runtime_.jitter(pause);
+    if (again >= ends) co_return renewed.front();
+    if (co_await sleep_until(runtime_, again, wait.stop) == Woken::cancelled) {
+      co_return cancelled();
     }
-    // A grant that was handed over can be short until its first renewal: where nobody renews in
-    // the background, that is now.
+  }
+}
+
+// A grant that can be believed, for the whole ttl if nobody renews it.
+Task<Result<Grant>> Locker::obtain(Claim& claim, const Wait& wait, const LockOptions& options) {
+  start_over(claim);
+  claim.call = claim.id;
+  observer_.on_wait(claim);
+  for (;; start_over(claim)) {
+    Result<Grant> grant = co_await ask(claim, wait);
+    if (!grant) co_return grant;
     if (grant->ttl < claim.ttl && !options.auto_renew) {
-      const Hold hold{claim, grant->token};
-      const std::vector<Result<Grant>> renewed =
-          co_await engine_->renew(std::span(&hold, 1), request_deadline());
-      if (renewed.front()) grant = renewed.front();
+      grant = co_await prolong(claim, *grant, wait);
     }
-    if (runtime_.now() < validity_of(*grant, options.warn_before).lost_at) co_return grant;
-    // We were paused, or the reply was late: the grant is too old to be believed.
-    static_cast<void>(co_await engine_->release(claim, request_deadline()));
-    if (!wait.queue || wait.deadline.passed(runtime_.now())) {
-      co_return Failure::busy(Busy{.holder = "nobody, but our own grant came too late"});
-    }
-    if (wait.stop.stop_requested()) co_return Failure(Code::cancelled, "cancelled by the caller");
+    if (grant && runtime_.now() < validity_of(*grant, options.warn_before).lost_at) co_return grant;
+    // We were paused, the reply was late, or a short grant was not renewed in time.
+    tasks_.spawn(clean_up(claim));
+    if (wait.stop.stop_requested()) co_return cancelled();
+    const Failure late = Failure::busy(
+        Busy{.lock = claim.name.display(), .holder = "nobody, but our own grant came too late"});
+    if (!wait.queue || wait.deadline.passed(runtime_.now())) co_return late;
+    observer_.on_retry(claim, late);
   }
 }
 
 Task<Result<Lease>> Locker::acquire(Claim claim, LockOptions options, Wait wait) {
   if (Result<void> checked = check(claim, options); !checked) co_return checked.failure();
-  claim.id = draw_claim_id(runtime_);
-  observer_.on_wait(claim);
-  const Result<Grant> grant = co_await ask(claim, wait, options);
+  // First of all: a lease whose loss nobody could tell is not handed out.
+  if (Result<void> watched = start_watchdog(); !watched) co_return watched.failure();
+  const Result<Grant> grant = co_await obtain(claim, wait, options);
   if (!grant) {
     observer_.on_refused(claim, grant.failure());
     co_return grant.failure();
@@ -166,15 +209,39 @@ void Locker::release_in_background(std::shared_ptr<LeaseRecord> record) {
   tasks_.spawn(discard(release(std::move(record))));
 }
 
+// Shared with the releases, which may outlast the one who waits for them.
+struct Locker::Releases {
+  Releases(Runtime& runtime, std::size_t count) : left(count), done(runtime) {}
+  std::size_t left;
+  Result<void> outcome;
+  Event done;
+};
+
+Task<void> Locker::release_one(std::shared_ptr<LeaseRecord> record,
+                               std::shared_ptr<Releases> releases) {
+  const Result<void> released = co_await release(std::move(record));
+  if (!released && releases->outcome) releases->outcome = released;
+  if (--releases->left == 0) releases->done.set();
+}
+
+Task<Result<void>> Locker::release_all(std::vector<std::shared_ptr<LeaseRecord>> records,
+                                       Deadline deadline) {
+  if (records.empty()) co_return Result<void>();
+  const auto releases = std::make_shared<Releases>(runtime_, records.size());
+  for (auto& record : records) tasks_.spawn(release_one(std::move(record), releases));
+  if (co_await releases->done.wait(deadline) == Woken::signalled) co_return releases->outcome;
+  co_return Failure(Code::unknown, std::to_string(releases->left) +
+                                       " locks were not given back in time; they are released in "
+                                       "the background, or end by their ttl");
+}
+
 // ---- Handles -----------------------------------------------------------------------------------
 
 Task<Result<Handle>> Locker::acquire_detached(Claim claim, Wait wait) {
   const LockOptions options{.ttl = claim.ttl, .auto_renew = false};
   if (Result<void> checked = check(claim, options); !checked) co_return checked.failure();
   claim.outlives_process = true;
-  claim.id = draw_claim_id(runtime_);
-  observer_.on_wait(claim);
-  const Result<Grant> grant = co_await ask(claim, wait, options);
+  const Result<Grant> grant = co_await obtain(claim, wait, options);
   if (!grant) {
     observer_.on_refused(claim, grant.failure());
     co_return grant.failure();
@@ -203,6 +270,7 @@ Task<Result<Handle>> Locker::detach(std::shared_ptr<LeaseRecord> record) {
 
 Task<Result<Lease>> Locker::adopt(Hold hold, LockOptions options) {
   if (Result<void> checked = check(hold.claim, options); !checked) co_return checked.failure();
+  if (Result<void> watched = start_watchdog(); !watched) co_return watched.failure();
   const std::vector<Result<Grant>> outcomes =
       co_await engine_->renew(std::span(&hold, 1), request_deadline());
   const Result<Grant>& grant = outcomes.front();

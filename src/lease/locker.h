@@ -21,9 +21,10 @@ namespace holdfast::internal {
 
 class Locker {
  public:
-  // `loop` must be of the same client as `runtime`; both must outlive the locker. Call
-  // set_self() before anything else.
-  Locker(Runtime& runtime, Loop& loop, std::unique_ptr<Engine> engine, ClientOptions options);
+  // `loop` and `watchdog` must be of the same client as `runtime`; all must outlive the locker. No watchdog
+  // in a simulation. Call set_self() before anything else.
+  Locker(Runtime& runtime, Loop& loop, std::unique_ptr<Engine> engine, ClientOptions options,
+         Watchdog* watchdog = nullptr);
   ~Locker();
 
   // Who owns this locker, and all that it stands on: every lease keeps that alive.
@@ -44,6 +45,10 @@ class Locker {
   Task<Result<Lease>> acquire(Claim claim, LockOptions options, Wait wait);
   Task<Result<Handle>> acquire_detached(Claim claim, Wait wait);
   Task<Result<void>> release(std::shared_ptr<LeaseRecord> record);
+  // All at the same time. The first failure, if any; `unknown` if the deadline comes first: then they are
+  // still released in the background.
+  Task<Result<void>> release_all(std::vector<std::shared_ptr<LeaseRecord>> records,
+                                 Deadline deadline);
   Task<Result<void>> renew(std::shared_ptr<LeaseRecord> record) {
     return renewer_.renew_now(std::move(record));
   }
@@ -66,7 +71,13 @@ class Locker {
   }
 
  private:
-  Task<Result<Grant>> ask(Claim& claim, const Wait& wait, const LockOptions& options);
+  struct Releases;
+  Task<void> release_one(std::shared_ptr<LeaseRecord> record, std::shared_ptr<Releases> releases);
+  Result<void> start_watchdog() { return watchdog_ ? watchdog_->start() : Result<void>(); }
+  void start_over(Claim& claim);
+  Task<Result<Grant>> ask(Claim& claim, const Wait& wait);
+  Task<Result<Grant>> prolong(const Claim& claim, Grant grant, const Wait& wait);
+  Task<Result<Grant>> obtain(Claim& claim, const Wait& wait, const LockOptions& options);
   Task<void> clean_up(Claim claim);
   // A lease on the grant; empty if the grant is too old to be believed.
   std::shared_ptr<LeaseRecord> keep(Hold hold, const Grant& grant, const LockOptions& options);
@@ -77,6 +88,7 @@ class Locker {
   Loop& loop_;
   ClientOptions options_;
   Observer& observer_;
+  Watchdog* watchdog_;
   std::unique_ptr<Engine> engine_;
   TaskGroup tasks_;
   Renewer renewer_;

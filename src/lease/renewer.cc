@@ -16,12 +16,13 @@ Duration retry_pause(Duration ttl) {
 }  // namespace
 
 Renewer::Renewer(Runtime& runtime, Engine& engine, TaskGroup& tasks, Observer& observer,
-                 Duration request_timeout)
+                 Duration request_timeout, Watchdog* watchdog)
     : runtime_(runtime),
       engine_(engine),
       tasks_(tasks),
       observer_(observer),
       request_timeout_(request_timeout),
+      watchdog_(watchdog),
       pace_(0.9 + 0.2 * runtime.uniform()) {
   engine_.hear_doubts(this);
 }
@@ -37,6 +38,9 @@ void Renewer::add(LeaseRecord& record, const Grant& grant) {
   if (first_) first_->previous_ = &record;
   first_ = &record;
   schedule(record, next_renewal(grant));
+  if (!watchdog_) return;
+  record.watchdog_ = watchdog_;
+  watchdog_->watch(record, record.validity.lost_at());
 }
 
 void Renewer::forget(LeaseRecord& record) {
@@ -50,6 +54,7 @@ void Renewer::forget(LeaseRecord& record) {
 
 void Renewer::remove(LeaseRecord& record) {
   forget(record);
+  if (watchdog_) watchdog_->forget(record);
   runtime_.disarm(record);
   if (record.state_ == LeaseRecord::State::due) {
     std::erase_if(due_, [&](const auto& other) { return other.get() == &record; });
@@ -181,7 +186,15 @@ void Renewer::declare_lost(LeaseRecord& record) {
   record.state_ = LeaseRecord::State::ended;
   record.validity.lose();
   observer_.on_lost(record.hold, record.validity.valid_until());
-  runtime_.call_user_soon([keep = record.shared_from_this()] { keep->lost.request_stop(); });
+  tell_of_loss(record);
+}
+
+void Renewer::tell_of_loss(LeaseRecord& record) {
+  if (watchdog_) {
+    watchdog_->expire(record);
+  } else if (record.loss.fire()) {
+    runtime_.call_user([keep = record.shared_from_this()] { keep->loss.deliver(); });
+  }
 }
 
 }  // namespace holdfast::internal

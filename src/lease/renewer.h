@@ -4,6 +4,9 @@
 // says that the hold is gone, the lease is declared lost. When the engine is in doubt about holds,
 // they are renewed at once, those that are not renewed by themselves too: that is how it is asked.
 //
+// The loss itself is told by the watchdog, which waits for nothing that happens here. In a simulation there
+// is no watchdog: the renewer then tells it.
+//
 // Inside the loop only.
 #pragma once
 
@@ -20,7 +23,7 @@ namespace holdfast::internal {
 class Renewer : private Runnable, private DoubtListener {
  public:
   Renewer(Runtime& runtime, Engine& engine, TaskGroup& tasks, Observer& observer,
-          Duration request_timeout);
+          Duration request_timeout, Watchdog* watchdog = nullptr);
   ~Renewer() override;
 
   // `grant` is what the record's lease rests on now.
@@ -47,6 +50,7 @@ class Renewer : private Runnable, private DoubtListener {
   void take(LeaseRecord& record, const Result<Grant>& outcome);
   void schedule(LeaseRecord& record, BootTime renew_at);
   BootTime next_renewal(const Grant& grant);
+  void tell_of_loss(LeaseRecord& record);
   void declare_lost(LeaseRecord& record);
 
   Runtime& runtime_;
@@ -54,6 +58,7 @@ class Renewer : private Runnable, private DoubtListener {
   TaskGroup& tasks_;
   Observer& observer_;
   Duration request_timeout_;
+  Watchdog* watchdog_;
   // Clients should not act in step; the leases of one client should: those that were granted one
   // after the other lie side by side in the store, and are renewed at less cost together.
   double pace_;

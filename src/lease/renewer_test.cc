@@ -84,8 +84,8 @@ TEST_F(RenewerTest, AHoldThatIsGoneIsLostAtTheDoubt) {
   engine.gone = {one->hold.claim.id};
   engine.doubt();
   run();
-  EXPECT_TRUE(one->lost.stop_requested());
-  EXPECT_FALSE(two->lost.stop_requested());
+  EXPECT_TRUE(one->loss.token().stop_requested());
+  EXPECT_FALSE(two->loss.token().stop_requested());
   EXPECT_TRUE(two->validity.held(runtime.now()));
   EXPECT_EQ(engine.asked, 2);
   renewer.remove(*two);
@@ -97,8 +97,8 @@ TEST_F(RenewerTest, ADoubtAboutOneHoldAsksAboutThatOneOnly) {
   engine.gone = {one->hold.claim.id, two->hold.claim.id};
   engine.doubt(one->hold.claim.id);
   run();
-  EXPECT_TRUE(one->lost.stop_requested());
-  EXPECT_FALSE(two->lost.stop_requested());
+  EXPECT_TRUE(one->loss.token().stop_requested());
+  EXPECT_FALSE(two->loss.token().stop_requested());
   EXPECT_EQ(engine.asked, 1);
   renewer.remove(*two);
 }
@@ -115,7 +115,7 @@ TEST_F(RenewerTest, ADoubtDuringARenewalAsksOnceMore) {
   engine.may_answer.set();
   run();
   EXPECT_EQ(engine.asked, 2);
-  EXPECT_TRUE(one->lost.stop_requested());
+  EXPECT_TRUE(one->loss.token().stop_requested());
 }
 
 TEST_F(RenewerTest, NothingIsAskedAboutWhatWasRemoved) {

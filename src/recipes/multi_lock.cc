@@ -2,7 +2,16 @@
 
 #include <algorithm>
 
+#include "lease/locker.h"
+
 namespace holdfast {
+
+namespace {
+
+// For releases to be answered after the call's own time is over.
+constexpr Duration kGrace = std::chrono::milliseconds(250);
+
+}  // namespace
 
 // Triggers one stop_source when the first of several leases is lost.
 struct MultiLease::AnyLost {
@@ -30,16 +39,31 @@ MultiLease::MultiLease(std::vector<Lease> leases)
 
 MultiLease& MultiLease::operator=(MultiLease&& other) noexcept {
   if (this != &other) {
-    while (!leases_.empty()) leases_.pop_back();
-    leases_ = std::move(other.leases_);
-    any_lost_ = std::move(other.any_lost_);
-    other.leases_.clear();
+    const MultiLease released = std::move(*this);
+    leases_ = std::exchange(other.leases_, {});
+    any_lost_ = std::exchange(other.any_lost_, {});
   }
   return *this;
 }
 
 MultiLease::~MultiLease() {
-  while (!leases_.empty()) leases_.pop_back();  // In reverse, each within its own bound.
+  // A lease that is destroyed inside the loop is released in the background.
+  if (leases_.empty() || leases_.front().record_->locker().loop().inside()) return;
+  try {
+    static_cast<void>(release());
+  } catch (...) {
+    // No memory: each is released by its own destructor, or ends by its ttl.
+  }
+}
+
+std::vector<std::shared_ptr<internal::LeaseRecord>> MultiLease::take_records() {
+  std::vector<std::shared_ptr<internal::LeaseRecord>> records;
+  records.reserve(leases_.size());
+  for (Lease& lease : leases_) {
+    if (lease) records.push_back(std::move(lease.record_));
+  }
+  leases_.clear();
+  return records;
 }
 
 Token MultiLease::token(const Name& name) const {
@@ -61,43 +85,70 @@ std::stop_token MultiLease::lost() const {
 }
 
 Result<void> MultiLease::release() {
-  Result<void> outcome;
-  for (; !leases_.empty(); leases_.pop_back()) {
-    Result<void> one = leases_.back().release();
-    if (!one && outcome) outcome = one;
+  if (leases_.empty()) return {};
+  const std::shared_ptr<internal::Locker> locker = leases_.front().record_->shared_locker();
+  if (locker->loop().inside()) {
+    return Failure(Code::would_deadlock, "a blocking call inside the client's own loop");
   }
-  return outcome;
+  const Deadline deadline =
+      Deadline::at(locker->runtime().now() + locker->options().release_timeout + kGrace);
+  return internal::run_blocking(locker->loop(), locker->release_all(take_records(), deadline));
 }
 
-template <class Take>
-Result<MultiLease> MultiLock::take_all(Take take) {
-  std::vector<Lease> leases;
-  for (LockRequest& request : requests_) {
-    Result<Lease> lease = take(request);
-    if (!lease) {
-      while (!leases.empty()) leases.pop_back();
-      return lease.failure();
-    }
-    leases.push_back(std::move(lease).value());
+// ---- Taking --------------------------------------------------------------------------------------
+
+MultiLock::MultiLock(std::vector<LockRequest> requests) : requests_(std::move(requests)) {
+  for (std::size_t i = 1; i < requests_.size(); ++i) {
+    const bool sorted = requests_[i - 1].name() < requests_[i].name();
+    if (sorted && requests_[i - 1].locker_ == requests_[i].locker_) continue;
+    throw LockError(Failure(Code::invalid_argument,
+                            "the locks of a multi-lock must be of one client, sorted by name, no "
+                            "name twice; let Client::multi_lock make it"));
   }
-  MultiLease all(std::move(leases));
+}
+
+Task<Result<MultiLease>> MultiLock::take_inside(std::vector<LockRequest> requests, Wait wait) {
+  internal::Locker& locker = requests.front().checked();
+  MultiLease all;
+  for (LockRequest& request : requests) {
+    Result<Lease> lease = co_await request.begin(wait);
+    if (lease) {
+      all.leases_.push_back(std::move(lease).value());
+      continue;
+    }
+    const Deadline deadline = Deadline::at(locker.runtime().now() + kGrace);
+    static_cast<void>(co_await locker.release_all(all.take_records(), deadline));
+    co_return lease.failure();
+  }
+  co_return all;
+}
+
+Result<MultiLease> MultiLock::take_all(Wait wait) {
+  if (requests_.empty()) return MultiLease();
+  internal::Locker& locker = requests_.front().checked();
+  Result<MultiLease> taken =
+      internal::run_blocking(locker.loop(), take_inside(requests_, std::move(wait)));
+  if (!taken) return taken;
+  MultiLease all(std::move(taken->leases_));
   // Waiting for the last can take so long that the first is gone.
-  if (all.held() || requests_.empty()) return all;
+  if (all.held()) return all;
   return Failure(Code::not_held, "a lock was lost while waiting for the others; try again");
 }
 
 Result<MultiLease> MultiLock::acquire(std::stop_token stop) {
-  return take_all([&](LockRequest& request) { return request.acquire(stop); });
+  return take_all(Wait{.deadline = Deadline::never(), .queue = true, .stop = std::move(stop)});
 }
 
 Result<MultiLease> MultiLock::try_acquire() {
-  return take_all([](LockRequest& request) { return request.try_acquire(); });
+  if (requests_.empty()) return MultiLease();
+  const Deadline deadline = requests_.front().checked().request_deadline();
+  return take_all(Wait{.deadline = deadline, .queue = false, .stop = {}});
 }
 
 Result<MultiLease> MultiLock::try_acquire_for(Duration patience, std::stop_token stop) {
   if (requests_.empty()) return MultiLease();
   const Deadline deadline = requests_.front().deadline_after(patience);
-  return take_all([&](LockRequest& request) { return request.acquire_by(deadline, stop); });
+  return take_all(Wait{.deadline = deadline, .queue = true, .stop = std::move(stop)});
 }
 
 }  // namespace holdfast

@@ -1,5 +1,7 @@
 #include "wire/grpc_channel.h"
 
+#include "base/require.h"
+
 namespace holdfast::internal {
 
 GrpcChannel::GrpcChannel(Runtime& runtime, std::string server_kind,
@@ -116,6 +118,7 @@ Task<Result<GrpcReply>> GrpcChannel::call(std::string path, GrpcMetadata metadat
 
 GrpcCallId GrpcChannel::open_stream(const std::string& path, const GrpcMetadata& metadata,
                                     std::string_view first, GrpcStreamListener& listener) {
+  HOLDFAST_REQUIRE(connected());
   const GrpcCallId id = codec_->begin(path, metadata, first, false);
   if (id < 0) return id;
   streams_.emplace(id, &listener);

@@ -7,6 +7,7 @@
 
 #include <csignal>
 
+#include "base/require.h"
 #include "wire/connect.h"
 #include "wire/libmariadb.h"
 #include "wire/resolve.h"
@@ -236,6 +237,7 @@ Task<SqlOutcome> MariadbConnection::run_behind(std::vector<SqlStatement> first,
       if (connection.step_ != Step::idle) connection.end("given up");
     }
   };
+  HOLDFAST_REQUIRE(step_ == Step::idle);
   outcome_ = SqlOutcome();
   outcome_.sent_at = runtime_.now();
   if (!raw_) {

@@ -3,6 +3,8 @@
 #include "wire/connect.h"
 #include "wire/resolve.h"
 
+#include "base/require.h"
+
 namespace holdfast::internal {
 
 namespace {
@@ -201,6 +203,7 @@ void PostgresConnection::end(std::string why) {
 
 Task<SqlOutcome> PostgresConnection::run(std::vector<SqlStatement> statements, Deadline deadline,
                                          std::stop_token stop) {
+  HOLDFAST_REQUIRE(exchange_ == nullptr);
   Exchange exchange(runtime_);
   exchange.outcome.sent_at = runtime_.now();
   exchange.answer_is_due = !take_long_wait();

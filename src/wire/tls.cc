@@ -3,6 +3,7 @@
 #include <array>
 #include <new>
 
+#include "base/require.h"
 #include "wire/openssl.h"
 
 namespace holdfast::internal {
@@ -127,6 +128,7 @@ bool TlsSession::receive(std::string_view encrypted, std::string& plain) {
 }
 
 void TlsSession::encrypt(std::string_view plain) {
+  HOLDFAST_REQUIRE(ready());
   while (!plain.empty()) {
     const int size =
         library_.SSL_write(ssl(session_), plain.data(),

@@ -44,7 +44,7 @@ TEST_P(Exhaustion, WithoutAThreadNothingIsAcquired) {
     const FewThreads none(0);
     const Result<Lease> lease = mutex.try_acquire();
     ASSERT_FALSE(lease);
-    EXPECT_EQ(lease.code(), Code::unreachable);
+    EXPECT_EQ(lease.code(), Code::exhausted);
     EXPECT_THAT(lease.message(), HasSubstr("no more threads can be started"));
   }
   Result<Lease> lease = mutex.try_acquire();
@@ -59,7 +59,7 @@ TEST_P(Exhaustion, WithoutAThreadAnAsynchronousCallSaysSo) {
     client.mutex("x").async_try_acquire().then([](const Result<Lease>&) {});
     FAIL() << "it began";
   } catch (const LockError& error) {
-    EXPECT_EQ(error.code(), Code::unreachable);
+    EXPECT_EQ(error.code(), Code::exhausted);
   }
 }
 

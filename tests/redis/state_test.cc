@@ -63,9 +63,32 @@ TEST(RedisState, AReadOnlyReplicaIsNamed) {
   }));
   Client client = open(replica.url());
   const std::string said = told(client.mutex("x", kLong).try_acquire());
-  EXPECT_THAT(said, HasSubstr("unreachable"));
+  EXPECT_THAT(said, HasSubstr("misconfigured"));
   EXPECT_THAT(said, HasSubstr("read-only replica"));
   EXPECT_THAT(told(client.mutex("x", kLong).try_acquire_for(100ms)), HasSubstr("read-only"));
+}
+
+TEST(RedisState, ADemotedMasterIsAskedOnAnotherConnectionNextTime) {
+  RedisServer other({.arguments = {"--repl-diskless-sync", "no"}});
+  RedisServer server({.arguments = {"--repl-diskless-sync", "no"}});
+  const Proxy proxy(server.port());
+  Client client = open(url_of(proxy));
+  ASSERT_EQ(told(client.mutex("x", kLong).try_acquire()), "granted");
+  server.command({"REPLICAOF", "127.0.0.1", std::to_string(other.port())});
+  ASSERT_TRUE(eventually([&] {
+    return server.command({"INFO", "replication"}).find("master_link_status:up") !=
+           std::string::npos;
+  }));
+  EXPECT_EQ(outcome_of(client.mutex("x", kLong).try_acquire()), "unreachable");
+  const std::int64_t before = proxy.accepted();
+  EXPECT_EQ(outcome_of(client.mutex("x", kLong).try_acquire()), "unreachable");
+  EXPECT_GT(proxy.accepted(), before) << "behind this address there may be another server by now";
+  // Waited for, because it was a master: the failover may come back.
+  auto waiting = in_thread([&] { return client.mutex("x", kLong).try_acquire_for(30s); });
+  pause_for(200ms);
+  server.command({"REPLICAOF", "NO", "ONE"});
+  ASSERT_TRUE(arrives(waiting));
+  EXPECT_EQ(told(waiting.get()), "granted");
 }
 
 TEST(RedisState, AFullServerRefusesNewLocksAndTakesBackOldOnes) {

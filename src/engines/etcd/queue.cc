@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/eternal.h"
+#include "base/require.h"
 #include "engines/table/admission.h"
 
 namespace holdfast::internal::etcd {
@@ -212,6 +213,9 @@ News news_of(InTheWay& key, const Keys& keys, const Claim& claim, const WatchEve
 }
 
 std::size_t count_holders(const std::vector<Entry>& entries) {
+  HOLDFAST_REQUIRE_DEBUG(
+      std::is_sorted(entries.begin(), entries.end(),
+                     [](const Entry& a, const Entry& b) { return a.created < b.created; }));
   Holders holders;
   std::size_t count = 0;
   for (const Entry& entry : entries) {

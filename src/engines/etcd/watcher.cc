@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/require.h"
+
 namespace holdfast::internal::etcd {
 
 Watcher::Watcher(Runtime& runtime, Cluster& cluster, Duration request_timeout)
@@ -97,6 +99,7 @@ void Watcher::end(Id id) {
 // REQUIRES: nobody needs it.
 void Watcher::cancel(Id post) {
   const auto found = posts_.find(post);
+  HOLDFAST_REQUIRE(found != posts_.end());
   const bool asked = found->second.asked;
   if (!found->second.keep.lock.empty()) {
     kept_.erase(found->second.scope);

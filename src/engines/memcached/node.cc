@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/require.h"
 #include "engines/memcached/dump.h"
 
 namespace holdfast::internal::memcached {
@@ -38,6 +39,7 @@ Word word_of(const Claim& claim, Token token, WallTime now) {
 }
 
 HolderInfo holder_info(const Sight& seen, WallTime now) {
+  HOLDFAST_REQUIRE(seen.present);
   if (!seen.word) return HolderInfo{.label = kForeignLabel, .expires_in = seen.left};
   const auto held_us = now.time_since_epoch().count() - seen.word->since_us;
   return HolderInfo{.id = seen.word->claim,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/require.h"
 #include "base/sha256.h"
 
 namespace holdfast::internal::memcached {
@@ -38,7 +39,9 @@ bool take_number(std::string_view& text, T& number) {
 }  // namespace
 
 Keys::Keys(std::string_view prefix, const Name& name)
-    : word(key_of(prefix, name.bytes())), token(word + std::string(kTokenSuffix)) {}
+    : word(key_of(prefix, name.bytes())), token(word + std::string(kTokenSuffix)) {
+  HOLDFAST_REQUIRE_DEBUG(is_plain(prefix) && prefix.size() <= kMostPrefix);
+}
 
 bool is_plain(std::string_view key) {
   return std::all_of(key.begin(), key.end(), [](char each) {

@@ -4,6 +4,8 @@
 #include <functional>
 #include <map>
 
+#include "base/require.h"
+
 namespace holdfast::internal::quorum {
 
 void Tally::ask(std::size_t node, std::uint64_t token) {
@@ -73,6 +75,7 @@ BootTime Tally::counted_from(std::uint64_t token) const {
     if (vote.locked && vote.accepted == token) moments.push_back(vote.sent_at);
   }
   std::sort(moments.begin(), moments.end(), std::greater<>());
+  HOLDFAST_REQUIRE(moments.size() >= majority());
   return moments.at(majority() - 1);
 }
 

@@ -4,6 +4,14 @@
 
 namespace holdfast::internal::redis {
 
+namespace {
+
+bool is_read_only(const Reply& error) {
+  return error.is_error("READONLY") || error.text.find("-READONLY ") != std::string::npos;
+}
+
+}  // namespace
+
 Performer::Performer(Runtime& runtime, const Settings& settings,
                      std::function<void(const std::string&)> on_info)
     : runtime_(runtime), settings_(settings) {
@@ -59,6 +67,9 @@ Task<Result<Performer::Performed>> Performer::perform(const Keys& keys,
       }
       if (answer) {
         failure = failure_of(answer->reply, node.endpoint());
+        if (settings_.layout == Layout::single && is_read_only(answer->reply)) {
+          failure = on_read_only(node);
+        }
         advice = co_await servers_->after_error(answer->reply, route, deadline);
         if (advice == Servers::Advice::at_once) {  // Being sent on is no misconfiguration.
           failure = Failure(Code::unreachable, failure.message());
@@ -87,6 +98,19 @@ Task<Result<Performer::Performed>> Performer::perform(const Keys& keys,
       static_cast<void>(co_await sleep_until(runtime_, again, stop));
     }
   }
+}
+
+// A replica from the beginning is the wrong address. A master that was demoted is waited for: behind one
+// address a failover may lead to another server, but only on another connection.
+Failure Performer::on_read_only(Node& node) const {
+  const std::string where = "Redis at " + node.endpoint().display() + ": it is a read-only replica";
+  if (!written_) {
+    return Failure(Code::misconfigured, where +
+                                            "; give the master's address, or follow failovers by "
+                                            "redis+sentinel://");
+  }
+  node.drop("it has become a replica");
+  return Failure(Code::unreachable, where + " now, not the master any more");
 }
 
 Task<Result<void>> Performer::replicated(Node& node, std::uint64_t generation, Deadline deadline) {

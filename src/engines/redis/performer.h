@@ -36,6 +36,9 @@ class Performer {
   // Whether the replicas have it that must (wait_replicas): what went to this node before.
   Task<Result<void>> replicated(Node& node, std::uint64_t generation, Deadline deadline);
 
+  // A write succeeded: the server at this address is, or was, a master.
+  void note_write() { written_ = true; }
+
   // The node for these keys, if it is known without asking anybody.
   Node* known(const Keys& keys) { return servers_->known(slot_for(keys)); }
   // The same, also if that may have changed.
@@ -48,6 +51,7 @@ class Performer {
   Servers& servers() { return *servers_; }
 
  private:
+  Failure on_read_only(Node& node) const;
   std::uint16_t slot_for(const Keys& keys) const {
     return settings_.layout == Layout::cluster ? slot_of(keys.word()) : 0;
   }
@@ -55,6 +59,7 @@ class Performer {
   Runtime& runtime_;
   Settings settings_;
   std::unique_ptr<Servers> servers_;
+  bool written_ = false;
 };
 
 // The policy of a server that may throw keys away to save memory, from its INFO; nothing if it

@@ -300,6 +300,7 @@ Task<Result<Grant>> RedisEngine::leave(const Claim& claim, Failure why) {
 }
 
 Task<Result<Grant>> RedisEngine::granted(const Claim& claim, const Asked& asked) {
+  performer_.note_write();
   if (settings().wait_replicas == 0) co_return *asked.grant;
   const Deadline deadline = request_deadline(Deadline::never());
   const Result<void> confirmed =

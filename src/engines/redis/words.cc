@@ -4,6 +4,8 @@
 #include <charconv>
 #include <cstring>
 
+#include "base/require.h"
+
 namespace holdfast::internal::redis {
 
 namespace {
@@ -66,6 +68,7 @@ Words& Words::join(std::initializer_list<std::string_view> pieces) {
 }
 
 std::string_view Words::at(std::size_t index) const {
+  HOLDFAST_REQUIRE(index < count());
   std::size_t offset = 0;
   while (index-- > 0) offset = place_at(bytes_, offset).next();
   const Place place = place_at(bytes_, offset);

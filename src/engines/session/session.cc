@@ -1,8 +1,11 @@
 #include "engines/session/session.h"
 
+#include "base/require.h"
+
 namespace holdfast::internal::session {
 
 void Session::send(Batch batch, Deadline limit) {
+  HOLDFAST_REQUIRE(!busy());
   answered_.reset();
   background_.spawn(run(std::move(batch), limit));
 }

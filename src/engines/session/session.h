@@ -6,6 +6,7 @@
 #include <optional>
 #include <stop_token>
 
+#include "base/require.h"
 #include "engines/session/recipe.h"
 #include "holdfast/runtime.h"
 
@@ -34,7 +35,10 @@ class Session : public std::enable_shared_from_this<Session> {
     return answered_.wait(deadline, std::move(stop));
   }
   // REQUIRES: an answer has come, and nobody has taken it.
-  SqlOutcome take() { return std::move(outcome_); }
+  SqlOutcome take() {
+    HOLDFAST_REQUIRE(!busy());
+    return std::move(outcome_);
+  }
   const SqlOutcome& answer() const { return outcome_; }
 
   // All of it, for a short call: what is not answered by the deadline ends the connection.

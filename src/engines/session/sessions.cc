@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/require.h"
+
 namespace holdfast::internal::session {
 
 namespace {
@@ -103,6 +105,7 @@ void Sessions::give_back_clerk() {
 void Sessions::give_back(std::shared_ptr<Session> session) {
   // Before the server would end it, which it would write into its log as somebody's fault.
   constexpr Duration kLongest = std::chrono::seconds(30);
+  HOLDFAST_REQUIRE(session && in_use_ > 0);
   --in_use_;
   if (closed_ || session->busy() || !session->alive()) {
     session->close();

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/require.h"
+
 namespace holdfast::internal::zookeeper {
 
 Connection::~Connection() { break_calls("it was closed"); }
@@ -43,6 +45,7 @@ Task<Result<Connection::Opened>> Connection::open(std::shared_ptr<const TlsConte
 // ---- Calling -----------------------------------------------------------------------------------
 
 Task<Result<Answers>> Connection::call(Requests requests, Deadline deadline, std::stop_token stop) {
+  HOLDFAST_REQUIRE(stream_);
   const auto pending = std::make_shared<Pending>(runtime_, requests.size());
   const std::string server = endpoint_.display();
   pending->answers.sent_at = last_sent_ = runtime_.now();

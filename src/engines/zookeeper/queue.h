@@ -24,6 +24,7 @@
 #include <string>
 #include <vector>
 
+#include "base/require.h"
 #include "engines/zookeeper/paths.h"
 
 namespace holdfast::internal::zookeeper {
@@ -133,6 +134,7 @@ inline Decision decide_behind(const Predecessor& predecessor) {
 
 // REQUIRES: `own` is the name of a claim's node.
 inline Decision decide(const std::vector<std::string>& children, const std::string& own) {
+  HOLDFAST_REQUIRE(!own.empty());
   Decision decision;
   const std::vector<ClaimNode> nodes = in_order(children);
   const auto at = std::find_if(nodes.begin(), nodes.end(),

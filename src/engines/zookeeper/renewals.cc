@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "base/require.h"
 #include "engines/zookeeper/acquisition.h"
 
 namespace holdfast::internal::zookeeper {
@@ -36,7 +37,10 @@ Task<void> Renewals::renew(std::vector<Item> items, Deadline deadline) {
 }
 
 Task<void> Renewals::renew_part(Part part, Deadline deadline) {
+  HOLDFAST_REQUIRE(!part.empty());
   const std::shared_ptr<Session> session = part.front().state->session;
+  HOLDFAST_REQUIRE_DEBUG(std::all_of(
+      part.begin(), part.end(), [&](const Item& item) { return item.state->session == session; }));
   while (!part.empty()) {
     Requests requests;
     {

@@ -27,6 +27,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/require.h"
 #include "holdfast/time.h"
 
 namespace holdfast::internal::zookeeper {
@@ -75,6 +76,7 @@ class SessionProof {
   // From when a ttl counts that can be believed now: at the end of it the session surely lives.
   // Nothing if no write has been answered. REQUIRES: ttl <= timeout().
   std::optional<BootTime> counted_from(Duration ttl) const {
+    HOLDFAST_REQUIRE(!confirmed_ || ttl <= timeout_);
     if (!confirmed_) return std::nullopt;
     return std::min(*confirmed_, reached_ + timeout_ - ttl);
   }
