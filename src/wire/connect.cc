@@ -1,5 +1,6 @@
 #include "wire/connect.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <list>
 #include <optional>
@@ -55,6 +56,22 @@ class Attempt final : private Reactor::Handler {
 Deadline share_of(Deadline deadline, BootTime now, std::size_t left) {
   if (deadline.is_never() || left <= 1) return deadline;
   return Deadline::at(now + (deadline.moment() - now) / static_cast<Duration::rep>(left));
+}
+
+Task<Result<std::vector<std::string>>> answering_first(RealRuntime& runtime,
+                                                       std::vector<std::string> numbers,
+                                                       std::uint16_t port, Deadline deadline) {
+  std::vector<Address> addresses;
+  for (const std::string& number : numbers) {
+    if (const auto address = Address::of_number(number, port)) addresses.push_back(*address);
+  }
+  if (numbers.size() < 2 || addresses.size() < numbers.size()) co_return numbers;
+  const Result<Connected> connected =
+      co_await contained(connect_to_any(runtime, std::move(addresses), deadline));
+  if (!connected) co_return connected.failure();
+  const auto which = static_cast<std::ptrdiff_t>(connected->which);
+  std::rotate(numbers.begin(), numbers.begin() + which, numbers.begin() + which + 1);
+  co_return numbers;
 }
 
 Task<Result<Connected>> connect_to_any(RealRuntime& runtime, std::vector<Address> addresses,

@@ -3,6 +3,8 @@
 // when one is refused ("happy eyeballs", RFC 8305). Inside the loop only.
 #pragma once
 
+#include <cstdint>
+#include <string>
 #include <vector>
 
 #include "base/descriptor.h"
@@ -23,8 +25,13 @@ struct Connected {
 Task<Result<Connected>> connect_to_any(RealRuntime& runtime, std::vector<Address> addresses,
                                        Deadline deadline);
 
-// For client libraries that connect by themselves, to one address after the other: the deadline of
-// the first of `left` addresses, so that a silent one leaves time for those after it.
+// For client libraries that connect by themselves, to one address after the other: `numbers` with one
+// that answers first. Where there is more than one, that costs a connection which is closed at once.
+Task<Result<std::vector<std::string>>> answering_first(RealRuntime& runtime,
+                                                       std::vector<std::string> numbers,
+                                                       std::uint16_t port, Deadline deadline);
+// The deadline of the first of `left` addresses, so that one which accepts and then says nothing leaves
+// time for those after it.
 Deadline share_of(Deadline deadline, BootTime now, std::size_t left);
 
 }  // namespace holdfast::internal

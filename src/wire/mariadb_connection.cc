@@ -117,6 +117,10 @@ Task<Result<std::unique_ptr<MariadbConnection>>> MariadbConnection::connect(
   if (at.unix_path.empty()) {
     // The library would look the name up itself, and block.
     Result<std::vector<std::string>> found = co_await resolve(runtime, at.host, deadline);
+    if (found) {
+      found = co_await answering_first(static_cast<RealRuntime&>(runtime), std::move(found).value(),
+                                       at.port, deadline);
+    }
     if (!found) {
       co_return Failure(found.code(), "MySQL at " + at.display() + ": " + found.message());
     }

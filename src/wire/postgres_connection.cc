@@ -78,6 +78,9 @@ Task<Result<std::unique_ptr<PostgresConnection>>> PostgresConnection::connect(
     Result<std::vector<std::string>> found =
         co_await resolve(runtime, login.endpoint.host, deadline);
     if (!found) co_return found.failure();
+    found = co_await answering_first(static_cast<RealRuntime&>(runtime), std::move(found).value(),
+                                     login.endpoint.port, deadline);
+    if (!found) co_return found.failure();
     addresses = std::move(found).value();
   }
   Result<void> tried = Failure(Code::unreachable, "it has no address");

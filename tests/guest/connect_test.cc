@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <cstring>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,6 +14,8 @@
 #include "base/real_runtime.h"
 #include "holdfast/holdfast.h"
 #include "host.h"
+#include "mariadb_server.h"
+#include "postgres_server.h"
 #include "redis_server.h"
 #include "waiting.h"
 #include "wire/resolve.h"
@@ -73,6 +76,29 @@ TEST(Connecting, ASilentAddressDoesNotUseUpTheTimeOfTheOther) {
   ASSERT_TRUE(lease) << lease.message();
   EXPECT_LT(BootClock::now() - begin, 8s);
   EXPECT_FALSE(hole.answers());
+}
+
+// `url`, with a name of two addresses for the host: the first is silent.
+void expect_the_other_address(std::string url, int port) {
+  const BlackHole hole("127.0.0.2", port);
+  set_addresses("two.guest.test", {"127.0.0.2", "127.0.0.1"});
+  const std::size_t host = url.find("127.0.0.1");
+  ASSERT_NE(host, std::string::npos) << url;
+  url.replace(host, std::strlen("127.0.0.1"), "two.guest.test");
+  Client client = Client::open(url, {.request_timeout = 10s}).value();
+  const Result<Lease> lease = client.mutex("x").try_acquire();
+  EXPECT_TRUE(lease) << lease.message();
+}
+
+// These libraries connect by themselves, to one address after the other.
+TEST(Connecting, ASilentAddressLeavesTimeForTheOtherOnPostgres) {
+  const PostgresServer server;
+  expect_the_other_address(server.url(), server.port());
+}
+
+TEST(Connecting, ASilentAddressLeavesTimeForTheOtherOnMariadb) {
+  const MariadbServer server;
+  expect_the_other_address(server.url(), server.port());
 }
 
 TEST(Connecting, ARefusedAddressIsPassedOverAtOnce) {

@@ -34,7 +34,7 @@ class Exhaustion : public testing::TestWithParam<const char*> {
 };
 
 INSTANTIATE_TEST_SUITE_P(On, Exhaustion, testing::Values("sqlite", "redis"),
-                         [](const auto& info) { return std::string(info.param); });
+                         [](const auto& instance) { return std::string(instance.param); });
 
 // Without the thread nothing would renew the lock, and nothing would say that it is lost.
 TEST_P(Exhaustion, WithoutAThreadNothingIsAcquired) {

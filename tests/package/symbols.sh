@@ -39,11 +39,12 @@ case $library in
     strangers=$(grep -vE " $ours" <<<"$symbols" || true)
     [[ -z $strangers ]] || fail 'exported, and not ours' "$(c++filt <<<"$strangers")"
     # Of the insides only what the templates of our headers call.
-    insides=$(c++filt <<<"$symbols" | grep 'holdfast::internal::' |
+    insides=$(grep -E " ${ours}8internal" <<<"$symbols" | c++filt |
       grep -vE 'holdfast::internal::(Loop\b|current_failure|allocate_frame|free_frame)' || true)
     [[ -z $insides ]] || fail 'insides are exported' "$insides"
+    names=$(c++filt <<<"$symbols")
     for name in 'holdfast::Client::open(' 'holdfast::Lease::held() const' 'holdfast::code_name('; do
-      c++filt <<<"$symbols" | grep -qF "$name" || fail 'not exported' "$name"
+      grep -qF "$name" <<<"$names" || fail 'not exported' "$name"
     done
     ;;
 esac
