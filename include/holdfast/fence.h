@@ -32,9 +32,9 @@
 //                            from a valid one. Where that matters, use N mutexes instead.
 //
 // Marks of earlier versions, which had one number, are read as X = A. Such a program may go on
-// using the same mark: it sees A, takes every token for an exclusive one, and what it admits counts
-// as such. So it refuses readers that are not the newest, as it always did, and nobody is admitted
-// by either program that the other one's rule shuts out as late.
+// using the same mark: it sees A and takes every token for an exclusive one, and new programs count
+// what it admits as such. No late holder is admitted by either, and no valid writer is refused;
+// readers that are not the newest may be, as they always were, until all programs are new.
 #pragma once
 
 #include <filesystem>

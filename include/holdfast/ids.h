@@ -78,8 +78,8 @@ class HOLDFAST_API ClaimId::Digits {
 
 inline ClaimId::Digits ClaimId::digits() const { return Digits(*this); }
 
-// A fencing token: strictly increasing per name in grant order. Hand it to the resource that
-// the lock protects, and let the resource refuse any token lower than one it has seen.
+// A fencing token: strictly increasing per name in grant order. Hand it, and the lease's mode, to the
+// resource that the lock protects, and let that refuse a token lower than it has seen (see fence.h).
 class HOLDFAST_API Token {
  public:
   Token() = default;
