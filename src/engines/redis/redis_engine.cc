@@ -410,7 +410,8 @@ void RedisEngine::check_memory(const std::string& info) {
   warned_ = true;
   if (!observer_) return;
   observer_->on_warning("this Redis may evict locks when its memory is full (maxmemory-policy " +
-                        printable(*policy) + "): two clients could then hold the same one. Set noeviction, " +
+                        printable(*policy) +
+                        "): two clients could then hold the same one. Set noeviction, " +
                         "or use a server of its own for locks");
 }
 
