@@ -59,7 +59,15 @@ Lease::~Lease() { give_back(std::move(record_)); }
 const Name& Lease::name() const { return checked(record_).hold.claim.name; }
 Token Lease::token() const { return checked(record_).hold.token; }
 BootTime Lease::valid_until() const { return checked(record_).validity.valid_until(); }
-std::stop_token Lease::lost() const { return checked(record_).loss.token(); }
+
+std::stop_token Lease::lost() const {
+  LeaseRecord& record = checked(record_);
+  if (!record.locker().forked()) return record.loss.token();
+  // Nothing is held here, and nobody would ever say so. (A mutex may be held by a thread of the parent's.)
+  std::stop_source lost;
+  lost.request_stop();
+  return lost.get_token();
+}
 
 bool Lease::held() const noexcept {
   return record_ && !record_->locker().forked() &&
