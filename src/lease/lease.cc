@@ -28,12 +28,20 @@ Task<T> keeping(std::shared_ptr<LeaseRecord> /*record*/, Task<T> task) {
   co_return co_await std::move(task);
 }
 
+// Nobody waits for it.
+Task<void> release_later(std::shared_ptr<LeaseRecord> record) {
+  static_cast<void>(co_await internal::contained(record->locker().release(record)));
+}
+
 void give_back(std::shared_ptr<LeaseRecord> record) noexcept {
   if (!record) return;
   Locker& locker = record->locker();
   try {
     if (locker.loop().inside()) {
       locker.release_in_background(record);
+    } else if (internal::Loop::current()) {
+      // Another client's loop, which must not wait for ours: ours may wait for it.
+      locker.loop().start(release_later(record));
     } else {
       static_cast<void>(
           internal::run_blocking(locker.loop(), keeping(record, locker.release(record))));

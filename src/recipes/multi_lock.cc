@@ -38,9 +38,8 @@ MultiLease& MultiLease::operator=(MultiLease&& other) noexcept {
 
 MultiLease::~MultiLease() {
   if (leases_.empty()) return;
-  // A lease that is destroyed inside the loop is released in the background; in a forked child, not at all.
-  const internal::Locker& locker = leases_.front().record_->locker();
-  if (locker.loop().inside() || locker.forked()) return;
+  // A lease that is destroyed inside a loop is released in the background; in a forked child, not at all.
+  if (internal::Loop::current() || leases_.front().record_->locker().forked()) return;
   try {
     static_cast<void>(release());
   } catch (...) {
