@@ -73,7 +73,8 @@ class [[nodiscard]] HOLDFAST_API Lease {
   // Triggered before valid_until passes, or as soon as the engine says that the lock is gone, whatever else
   // the client is busy with. Callbacks registered on it run on a thread of the client's own; they may block,
   // and delay no other lease. (Each callback that blocks occupies a thread: where the process may not start
-  // another one, callbacks wait for each other.)
+  // another one, callbacks wait for each other.) In a forked child it is triggered from the beginning; one
+  // that was taken from the lease before fork() is never triggered there.
   std::stop_token lost() const;
 
   // True while the lock is ours; reads the clock, so it is false at once after a suspended process

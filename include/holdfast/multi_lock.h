@@ -17,11 +17,12 @@ namespace holdfast {
 class [[nodiscard]] HOLDFAST_API MultiLease {
  public:
   MultiLease() = default;
-  // REQUIRES: leases of one client.
+  // REQUIRES: leases of one client, none of them empty; LockError (invalid_argument) otherwise.
   explicit MultiLease(std::vector<Lease> leases);
   MultiLease(MultiLease&&) noexcept = default;
   MultiLease& operator=(MultiLease&&) noexcept;
-  // Releases all at the same time, within ClientOptions::release_timeout.
+  // Releases all at the same time, within ClientOptions::release_timeout. Waits for no callback. In a forked
+  // child it does nothing.
   ~MultiLease();
 
   const std::vector<Lease>& leases() const { return leases_; }
@@ -29,18 +30,17 @@ class [[nodiscard]] HOLDFAST_API MultiLease {
   Token token(const Name& name) const;
   // True while every one is held.
   bool held() const noexcept;
-  // Triggered when the first of them is lost.
+  // Triggered when the first of them is lost; see Lease::lost().
   std::stop_token lost() const;
   // Releases all at the same time; the first failure, if any.
   Result<void> release();
 
  private:
   friend class MultiLock;
-  struct AnyLost;
   // Takes the leases out, for their locker to release.
   std::vector<std::shared_ptr<internal::LeaseRecord>> take_records();
   std::vector<Lease> leases_;
-  std::shared_ptr<AnyLost> any_lost_;
+  std::stop_source any_lost_{std::nostopstate};  // each lease triggers it when it is lost
 };
 
 class HOLDFAST_API MultiLock {

@@ -323,6 +323,10 @@ void RealRuntime::start(Task<void> task) {
     run_detached(std::move(task));
     return;
   }
+  if (inside_of) {
+    start_later(std::move(task));
+    return;
+  }
   const Inside inside(*this);
   run_detached(std::move(task));
   if (!looking_) run_pending();
@@ -330,6 +334,23 @@ void RealRuntime::start(Task<void> task) {
     background_resting_ = false;
     wake_background();
   }
+}
+
+// For one who is inside the loop of another client, and so has that one's monitor: two clients whose coroutines
+// await each other's locks would wait for each other's monitors.
+void RealRuntime::start_later(Task<void> task) {
+  struct Start final : Runnable {
+    Start(RealRuntime& the_runtime, Task<void> the_task)
+        : runtime(the_runtime), task(std::move(the_task)) {}
+    void run() override {
+      const std::unique_ptr<Start> self(this);
+      runtime.require_inside();
+      runtime.run_detached(std::move(task));
+    }
+    RealRuntime& runtime;
+    Task<void> task;
+  };
+  post(*new Start(*this, std::move(task)));
 }
 
 void RealRuntime::block_on(Task<void> task) {

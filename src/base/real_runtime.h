@@ -191,6 +191,7 @@ class RealRuntime final : public Runtime, public Loop {
   struct Root;
   Root run_blocked(Task<void> task, Blocked& blocked) HOLDFAST_NEEDS_LOCK(monitor_);
   Root run_detached(Task<void> task) HOLDFAST_NEEDS_LOCK(monitor_);
+  void start_later(Task<void> task);
 
   // "Inside the loop only": what the functions of Runtime require of their callers.
   void require_inside() const HOLDFAST_ASSERTS_LOCK(monitor_) { HOLDFAST_REQUIRE_DEBUG(inside()); }

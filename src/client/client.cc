@@ -41,7 +41,8 @@ void destroy(Core* core) {
     }
     delete core;
   };
-  if (core->runtime.inside() || core->runtime.on_own_thread()) {
+  // Inside another client's loop it would keep that one waiting, which this one's loop may wait for.
+  if (RealRuntime::current_loop() || core->runtime.on_own_thread()) {
     RealRuntime::run_elsewhere(end);
   } else {
     end();

@@ -28,12 +28,20 @@ Task<T> keeping(std::shared_ptr<LeaseRecord> /*record*/, Task<T> task) {
   co_return co_await std::move(task);
 }
 
+// Nobody waits for it.
+Task<void> release_later(std::shared_ptr<LeaseRecord> record) {
+  static_cast<void>(co_await internal::contained(record->locker().release(record)));
+}
+
 void give_back(std::shared_ptr<LeaseRecord> record) noexcept {
   if (!record) return;
   Locker& locker = record->locker();
   try {
     if (locker.loop().inside()) {
       locker.release_in_background(record);
+    } else if (internal::Loop::current()) {
+      // Another client's loop, which must not wait for ours: ours may wait for it.
+      locker.loop().start(release_later(record));
     } else {
       static_cast<void>(
           internal::run_blocking(locker.loop(), keeping(record, locker.release(record))));
@@ -60,7 +68,15 @@ const Name& Lease::name() const { return checked(record_).hold.claim.name; }
 Token Lease::token() const { return checked(record_).hold.token; }
 Mode Lease::mode() const { return checked(record_).hold.claim.mode; }
 BootTime Lease::valid_until() const { return checked(record_).validity.valid_until(); }
-std::stop_token Lease::lost() const { return checked(record_).loss.token(); }
+
+std::stop_token Lease::lost() const {
+  LeaseRecord& record = checked(record_);
+  if (!record.locker().forked()) return record.loss.token();
+  // Nothing is held here, and nobody would ever say so. (A mutex may be held by a thread of the parent's.)
+  std::stop_source lost;
+  lost.request_stop();
+  return lost.get_token();
+}
 
 bool Lease::held() const noexcept {
   return record_ && !record_->locker().forked() &&

@@ -13,42 +13,33 @@ constexpr Duration kGrace = std::chrono::milliseconds(250);
 
 }  // namespace
 
-// Triggers one stop_source when the first of several leases is lost.
-struct MultiLease::AnyLost {
-  struct Trigger {
-    std::stop_source source;
-    void operator()() const {
-      std::stop_source keep = source;  // A callback of the user's may destroy us.
-      keep.request_stop();
+MultiLease::MultiLease(std::vector<Lease> leases) : leases_(std::move(leases)) {
+  for (const Lease& lease : leases_) {
+    if (lease && lease.record_->shared_locker() == leases_.front().record_->shared_locker()) {
+      continue;
     }
-  };
-
-  explicit AnyLost(const std::vector<Lease>& leases) {
-    for (const Lease& lease : leases) {
-      callbacks.push_back(
-          std::make_unique<std::stop_callback<Trigger>>(lease.lost(), Trigger{source}));
-    }
+    // What was taken over is released, each by its own client.
+    throw LockError(
+        Failure(Code::invalid_argument,
+                "the leases of a multi-lock must be of one client, none of them empty"));
   }
-
-  std::stop_source source;
-  std::vector<std::unique_ptr<std::stop_callback<Trigger>>> callbacks;
-};
-
-MultiLease::MultiLease(std::vector<Lease> leases)
-    : leases_(std::move(leases)), any_lost_(std::make_shared<AnyLost>(leases_)) {}
+  any_lost_ = std::stop_source();
+  for (const Lease& lease : leases_) lease.record_->loss.also_trigger(any_lost_);
+}
 
 MultiLease& MultiLease::operator=(MultiLease&& other) noexcept {
   if (this != &other) {
     const MultiLease released = std::move(*this);
     leases_ = std::exchange(other.leases_, {});
-    any_lost_ = std::exchange(other.any_lost_, {});
+    any_lost_ = std::exchange(other.any_lost_, std::stop_source(std::nostopstate));
   }
   return *this;
 }
 
 MultiLease::~MultiLease() {
-  // A lease that is destroyed inside the loop is released in the background.
-  if (leases_.empty() || leases_.front().record_->locker().loop().inside()) return;
+  if (leases_.empty()) return;
+  // A lease that is destroyed inside a loop is released in the background; in a forked child, not at all.
+  if (internal::Loop::current() || leases_.front().record_->locker().forked()) return;
   try {
     static_cast<void>(release());
   } catch (...) {
@@ -81,7 +72,8 @@ bool MultiLease::held() const noexcept {
 }
 
 std::stop_token MultiLease::lost() const {
-  return any_lost_ ? any_lost_->source.get_token() : std::stop_token();
+  if (!leases_.empty() && leases_.front().record_->locker().forked()) return leases_[0].lost();
+  return any_lost_.get_token();
 }
 
 Result<void> MultiLease::release() {
@@ -90,6 +82,7 @@ Result<void> MultiLease::release() {
   if (locker->loop().inside()) {
     return Failure(Code::would_deadlock, "a blocking call inside the client's own loop");
   }
+  if (locker->forked()) return leases_.front().release();  // It says so, and stays what it was.
   const Deadline deadline =
       Deadline::at(locker->runtime().now() + locker->options().release_timeout + kGrace);
   return internal::run_blocking(locker->loop(), locker->release_all(take_records(), deadline));
