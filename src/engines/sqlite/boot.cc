@@ -88,9 +88,16 @@ Boot Boot::current(const Runtime& runtime) {
     throw sqlite::Error(sqlite::Error::kRefused,
                         "the machine's boot id cannot be read; is /proc mounted?");
   }
-  boot.now_ns_ = runtime.now().time_since_epoch().count();
-  const Duration wall = runtime.wall().time_since_epoch();
-  boot.wall_offset_ns_ = wall.count() - boot.now_ns_;
+  // Both clocks at one moment: not before and after a pause of this process.
+  constexpr Duration kMoment = std::chrono::milliseconds(1);
+  constexpr int kAttempts = 10;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    const BootTime before = runtime.now();
+    const Duration wall = runtime.wall().time_since_epoch();
+    boot.now_ns_ = before.time_since_epoch().count();
+    boot.wall_offset_ns_ = wall.count() - boot.now_ns_;
+    if (runtime.now() - before < kMoment) break;
+  }
   return boot;
 }
 
