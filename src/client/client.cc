@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <system_error>
 
+#include "base/limits.h"
 #include "base/real_runtime.h"
 #include "base/url.h"
 #include "engines/registry.h"
@@ -101,8 +103,14 @@ Result<Client> Client::open(std::string_view url, ClientOptions options) {
   }
   const Result<Url> parsed = Url::parse(text);
   if (!parsed) return parsed.failure();
-  return over([&](Runtime& runtime) { return internal::open_engine(*parsed, runtime, options); },
-              options);
+  try {
+    return over([&](Runtime& runtime) { return internal::open_engine(*parsed, runtime, options); },
+                options);
+  } catch (const std::system_error& error) {
+    const auto limit = internal::exceeded_limit(error.code().value());
+    if (!limit) throw;
+    return Failure(Code::misconfigured, *limit);
+  }
 }
 
 Result<std::string> Client::default_url() {

@@ -1,5 +1,7 @@
 #include "engines/sqlite/schema.h"
 
+#include "base/limits.h"
+
 #include <linux/magic.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -184,10 +186,12 @@ Result<std::filesystem::path> prepare_file(const std::filesystem::path& path) {
 
 void prepare_tables(sqlite::Database& database, const StoreOptions& options,
                     const Liveness& liveness) {
+  errno = 0;
   const std::string boot = boot_id();
   if (boot.empty()) {
-    throw sqlite::Error(sqlite::Error::kRefused,
-                        "the machine's boot id cannot be read; is /proc mounted?");
+    throw sqlite::Error(
+        sqlite::Error::kRefused,
+        exceeded_limit(errno).value_or("the machine's boot id cannot be read; is /proc mounted?"));
   }
   const std::int64_t version = schema_version(database);
   if (version != kSchemaVersion || stored_boot(database) != boot) {

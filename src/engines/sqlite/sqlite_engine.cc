@@ -4,6 +4,7 @@
 #include <system_error>
 #include <unordered_map>
 
+#include "base/limits.h"
 #include "base/pause.h"
 #include "base/process.h"
 #include "base/text.h"
@@ -337,8 +338,9 @@ Result<std::unique_ptr<Engine>> open_sqlite_engine(const Url& url, Runtime& runt
       if (!error.busy() || runtime.now() >= give_up) return error.failure(store->path);
       pause_thread(std::chrono::milliseconds(1));
     } catch (const std::system_error& error) {
-      return Failure(Code::misconfigured, "the lock database " + store->path.string() +
-                                              " cannot be used: " + error.what());
+      return Failure(Code::misconfigured,
+                     "the lock database " + store->path.string() + " cannot be used: " +
+                         exceeded_limit(error.code().value()).value_or(error.what()));
     }
   }
 }
