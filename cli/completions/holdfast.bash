@@ -49,7 +49,7 @@ _holdfast() {
   fi
   local options=""
   case $command in
-    run) options="--ttl --wait --no-wait --shared --permits --" ;;
+    run) options="--ttl --wait --no-wait --shared --permits --isolate --" ;;
     acquire) options="--ttl --wait --no-wait --shared --permits" ;;
     break) options="--token" ;;
     bench) options="--workers --in-flight --processes --names --seconds --mode --permits --hold --ttl" ;;

@@ -1,4 +1,5 @@
 // The driver: statements, errors, pipelines, notifications, and what ends a connection.
+#include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
