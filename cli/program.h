@@ -1,7 +1,6 @@
 // What the programs of the command have in common around their commands.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <CLI/Error.hpp>
 #include <csignal>
 #include <functional>
