@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -56,10 +57,15 @@ bool read_process(pid_t pid, ProcessEntry& entry) {
   entry.state = next(line).front();
   entry.parent = number_at<pid_t>(line);
   entry.group = number_at<pid_t>(line);
-  for (int skipped = 6; skipped < 20; ++skipped) next(line);
+  for (int field = 6; field < 9; ++field) next(line);
+  constexpr unsigned long kExiting = 0x4;  // PF_EXITING
+  entry.dying = (number_at<unsigned long>(line) & kExiting) != 0;
+  for (int field = 10; field < 20; ++field) next(line);
   entry.threads = number_at<int>(line);
   next(line);
   entry.started = number_at<std::uint64_t>(line);
+  for (int field = 23; field < 31; ++field) next(line);
+  entry.dying = entry.dying || (number_at<unsigned long>(line) & (1UL << (SIGKILL - 1))) != 0;
   return true;
 }
 

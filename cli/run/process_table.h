@@ -49,6 +49,7 @@ struct ProcessEntry {
   int threads;
   std::uint64_t started;  // ticks since boot: tells a process from a later one of the same number
   char state;
+  bool dying;  // SIGKILL is on its way, or it is in exit() already
 
   // A leader that has ended is a zombie as long as other threads of the process live.
   bool ended() const { return (state == 'Z' || state == 'X') && threads <= 1; }

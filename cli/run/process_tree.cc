@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <limits>
 
 #include "holdfast/time.h"
 #include "process_table.h"
@@ -50,8 +51,12 @@ class Descendants {
     return true;
   }
 
-  int signal_all() {
+  struct Count {
     int alive = 0;
+    int signalled = 0;  // those that are dying already need no more signals
+  };
+  Count signal_all() {
+    Count count;
     for (std::size_t at = 0; at < count_; ++at) {
       const ProcessEntry& process = table_[order_[at]];
       if (process.pid == what_.except) {
@@ -59,10 +64,14 @@ class Descendants {
         continue;
       }
       if (process.ended()) continue;
-      ++alive;
-      signal_one(order_[at]);
+      ++count.alive;
+      if (process.dying && what_.signal == SIGKILL) {
+        links_[order_[at]].ours = process.parent == self_;  // See is_ours().
+        continue;
+      }
+      if (signal_one(order_[at])) ++count.signalled;
     }
-    return alive;
+    return count;
   }
 
  private:
@@ -81,26 +90,31 @@ class Descendants {
     }
   }
 
-  // The pidfd pins the process; the second reading proves that it is the one in the table. If its
-  // parent is still the same, that one has lived all the time, and so it is the one in the table.
-  void signal_one(std::size_t index) {
-    const ProcessEntry& then = table_[index];
-    const int process = static_cast<int>(syscall(SYS_pidfd_open, then.pid, 0));
-    if (process < 0) return;
-    ProcessEntry now;
-    const std::size_t parent = table_.find(then.parent);
-    if (read_process(then.pid, now) && now.started == then.started &&
-        (now.parent == self_ ||
-         (now.parent == then.parent && parent != kNone && links_[parent].ours))) {
-      links_[index].ours = true;
-      if (what_.except_group == 0 || now.group != what_.except_group) {
-        syscall(SYS_pidfd_send_signal, process, what_.signal, nullptr, 0);
-        if (what_.then_continue) {
-          syscall(SYS_pidfd_send_signal, process, SIGCONT, nullptr, 0);
-        }
-      }
+  bool signal_one(std::size_t index) {
+    const ProcessEntry& process = table_[index];
+    const int handle = static_cast<int>(syscall(SYS_pidfd_open, process.pid, 0));
+    if (handle < 0) return false;
+    const bool ours = is_ours(process);
+    links_[index].ours = ours;
+    if (ours && (what_.except_group == 0 || process.group != what_.except_group)) {
+      syscall(SYS_pidfd_send_signal, handle, what_.signal, nullptr, 0);
+      if (what_.then_continue) syscall(SYS_pidfd_send_signal, handle, SIGCONT, nullptr, 0);
     }
-    close(process);
+    close(handle);
+    return ours;
+  }
+
+  // REQUIRES: a pidfd of that number is open, which pins whatever process has it now. A child of
+  // our own keeps its number until we reap it. For others a second reading tells: the same start is
+  // the same process; and if its parent is the same, that one has lived all the time, and so it is
+  // the one in the table.
+  bool is_ours(const ProcessEntry& then) const {
+    if (then.parent == self_) return true;
+    ProcessEntry now;
+    if (!read_process(then.pid, now) || now.started != then.started) return false;
+    if (now.parent == self_) return true;
+    const std::size_t parent = table_.find(then.parent);
+    return now.parent == then.parent && parent != kNone && links_[parent].ours;
   }
 
   const TreeSignal& what_;
@@ -110,6 +124,8 @@ class Descendants {
   PageArray<std::size_t> order_;  // indices of descendants, level by level
   std::size_t count_ = 0;
 };
+
+constexpr int kAll = std::numeric_limits<int>::max();
 
 // Reaps what has ended. Returns how many; -1 if no children are left.
 int reap(pid_t main, std::optional<int>* status) {
@@ -154,7 +170,7 @@ std::vector<pid_t> children_of_self() {
 
 int signal_descendants(const TreeSignal& what) {
   Descendants descendants(what);
-  return descendants.find() ? descendants.signal_all() : -1;
+  return descendants.find() ? descendants.signal_all().alive : -1;
 }
 
 void reap_all_children(pid_t main, std::optional<int>* status) {
@@ -168,13 +184,18 @@ void reap_all_children(pid_t main, std::optional<int>* status) {
 
 void end_all_children(pid_t main, std::optional<int>* status) {
   // Most often there is one group, which was killed by our caller: no need to look for the others.
-  if (reap_for(1 << 30, 1ms, main, status)) return;
+  if (reap_for(kAll, 3ms, main, status)) return;
   Duration pause = 1ms;
   for (;;) {
-    const int alive = signal_descendants({.signal = SIGKILL});
-    // What was forked meanwhile shows after the others have ended.
-    if (reap_for(std::max(alive, 1), pause, main, status)) return;
-    pause = alive > 0 ? std::min<Duration>(pause * 2, 50ms) : 1ms;
+    const TreeSignal everybody{.signal = SIGKILL};
+    Descendants descendants(everybody);
+    const Descendants::Count count =
+        descendants.find() ? descendants.signal_all() : Descendants::Count{};
+    // What was forked meanwhile shows after the others have ended. If all are dying, wait longer:
+    // to look again would only take time from them.
+    pause = count.signalled > 0 ? 1ms : std::min<Duration>(pause * 2, 50ms);
+    const int enough = count.signalled > 0 ? count.alive : (count.alive > 0 ? kAll : 1);
+    if (reap_for(enough, pause, main, status)) return;
   }
 }
 
