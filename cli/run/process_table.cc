@@ -69,13 +69,19 @@ bool read_process(pid_t pid, ProcessEntry& entry) {
   return true;
 }
 
-bool ProcessTable::add(pid_t pid) {
+bool ProcessTable::add(pid_t pid, pid_t parent) {
   if (!entries_.resize(size_ + 1)) return false;
-  if (read_process(pid, entries_[size_])) ++size_;
+  ProcessEntry& entry = entries_[size_];
+  if (!read_process(pid, entry)) return true;
+  ++size_;
+  if (parent != 0 && entry.parent == parent && !entry.dying && !entry.ended()) {
+    entry.dying = kill(pid, SIGKILL) == 0;
+    if (entry.dying) ++killed_;
+  }
   return true;
 }
 
-bool ProcessTable::read() {
+bool ProcessTable::read(pid_t parent) {
   size_ = 0;
   const int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (proc < 0) return false;
@@ -87,7 +93,7 @@ bool ProcessTable::read() {
       const auto* const entry = reinterpret_cast<const dirent64*>(buffer + at);
       at += entry->d_reclen;
       const pid_t pid = number_of(entry->d_name);
-      if (pid > 0) complete = complete && add(pid);
+      if (pid > 0) complete = complete && add(pid, parent);
     }
   }
   close(proc);

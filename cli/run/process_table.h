@@ -62,18 +62,22 @@ class ProcessTable {
  public:
   static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 
-  // False if /proc cannot be read.
-  bool read();
+  // False if /proc cannot be read. Kills the children of `parent`, if any is given, as it meets
+  // them, so that they end while we read on. REQUIRES: `parent` is this process, which does not reap
+  // meanwhile: their numbers are theirs.
+  bool read(pid_t parent = 0);
+  int killed() const { return killed_; }  // by read()
   std::size_t size() const { return size_; }
   const ProcessEntry& operator[](std::size_t i) const { return entries_[i]; }
   // The index of a process, or kNone.
   std::size_t find(pid_t pid) const;
 
  private:
-  bool add(pid_t pid);
+  bool add(pid_t pid, pid_t parent);
 
   PageArray<ProcessEntry> entries_;  // ascending, as /proc lists them
   std::size_t size_ = 0;
+  int killed_ = 0;
 };
 
 }  // namespace holdfast::cli

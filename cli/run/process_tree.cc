@@ -28,9 +28,10 @@ class Descendants {
  public:
   explicit Descendants(const TreeSignal& what) : what_(what), self_(getpid()) {}
 
-  // False if /proc cannot be read.
-  bool find() {
-    if (!table_.read() || !links_.resize(table_.size()) || !order_.resize(table_.size())) {
+  // False if /proc cannot be read. With `kill_children` our children are killed on the way.
+  bool find(bool kill_children = false) {
+    if (!table_.read(kill_children ? self_ : 0) || !links_.resize(table_.size()) ||
+        !order_.resize(table_.size())) {
       return false;
     }
     for (std::size_t i = 0; i < table_.size(); ++i) links_[i] = {kNone, kNone, false};
@@ -56,7 +57,7 @@ class Descendants {
     int signalled = 0;  // those that are dying already need no more signals
   };
   Count signal_all() {
-    Count count;
+    Count count{.signalled = table_.killed()};
     for (std::size_t at = 0; at < count_; ++at) {
       const ProcessEntry& process = table_[order_[at]];
       if (process.pid == what_.except) {
@@ -190,7 +191,7 @@ void end_all_children(pid_t main, std::optional<int>* status) {
     const TreeSignal everybody{.signal = SIGKILL};
     Descendants descendants(everybody);
     const Descendants::Count count =
-        descendants.find() ? descendants.signal_all() : Descendants::Count{};
+        descendants.find(true) ? descendants.signal_all() : Descendants::Count{};
     // What was forked meanwhile shows after the others have ended. If all are dying, wait longer:
     // to look again would only take time from them.
     pause = count.signalled > 0 ? 1ms : std::min<Duration>(pause * 2, 50ms);
