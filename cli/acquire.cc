@@ -43,9 +43,12 @@ void print(const Session& session, const ClaimPlan& plan, const Handle& handle) 
 int acquire(const Session& session, const ClaimOptions& options) {
   Result<ClaimPlan> plan = ClaimPlan::from(options);
   if (!plan) return session.fail(plan.failure());
-  Interrupt interrupt;  // Before the client: its threads inherit the mask.
-  Result<Client> client = session.open();
+  Result<Client> client = [&] {
+    const ExitOnSignal at_once(session.json);
+    return session.open();
+  }();
   if (!client) return session.fail(client.failure());
+  Interrupt interrupt([&session](int signal) { session.give_up_on(signal); });
 
   Result<Handle> handle = plan->request(*client).acquire_detached(plan->wait(interrupt.token()));
   if (const int signal = interrupt.end(); signal != 0) {

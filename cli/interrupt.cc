@@ -7,8 +7,49 @@
 
 #include <cerrno>
 #include <cstdint>
+#include <cstring>
+
+#include "exit_status.h"
 
 namespace holdfast::cli {
+namespace {
+
+// How long a claim may take to be withdrawn.
+constexpr int kPatience_ms = 1000;
+
+template <class F>
+void for_each(const sigset_t& signals, F act) {
+  for (int signal = 1; signal < NSIG; ++signal) {
+    if (sigismember(&signals, signal) == 1) act(signal);
+  }
+}
+
+sigset_t ending_signals() {
+  sigset_t wanted;
+  sigemptyset(&wanted);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) sigaddset(&wanted, signal);
+  return without_ignored(wanted);
+}
+
+void exit_quietly(int signal) { _exit(kSignalBase + signal); }
+
+void exit_with_report(int signal) {
+  char report[] =
+      "{\n  \"error\": {\n    \"code\": \"cancelled\",\n"
+      "    \"message\": \"interrupted by signal NN\"\n  }\n}\n";
+  char* const digits = std::strstr(report, "NN");
+  if (signal >= 10) {
+    digits[0] = static_cast<char>('0' + signal / 10);
+    digits[1] = static_cast<char>('0' + signal % 10);
+  } else {
+    digits[0] = static_cast<char>('0' + signal);
+    std::memmove(digits + 1, digits + 2, std::strlen(digits + 2) + 1);
+  }
+  [[maybe_unused]] const ssize_t written = write(STDOUT_FILENO, report, std::strlen(report));
+  _exit(kSignalBase + signal);
+}
+
+}  // namespace
 
 sigset_t without_ignored(const sigset_t& signals) {
   sigset_t kept;
@@ -22,16 +63,28 @@ sigset_t without_ignored(const sigset_t& signals) {
   return kept;
 }
 
-Interrupt::Interrupt() {
-  sigset_t wanted;
-  sigemptyset(&wanted);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) sigaddset(&wanted, signal);
-  const sigset_t signals = without_ignored(wanted);
+ExitOnSignal::ExitOnSignal(bool json) : signals_(ending_signals()) {
+  struct sigaction action{};
+  action.sa_handler = json ? &exit_with_report : &exit_quietly;
+  for_each(signals_, [&](int signal) { sigaction(signal, &action, nullptr); });
+  pthread_sigmask(SIG_UNBLOCK, &signals_, nullptr);
+}
+
+ExitOnSignal::~ExitOnSignal() {
+  pthread_sigmask(SIG_BLOCK, &signals_, nullptr);
+  struct sigaction as_usual{};
+  as_usual.sa_handler = SIG_DFL;
+  for_each(signals_, [&](int signal) { sigaction(signal, &as_usual, nullptr); });
+}
+
+Interrupt::Interrupt(std::function<void(int)> give_up) : give_up_(std::move(give_up)) {
+  const sigset_t signals = ending_signals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   signals_ = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
   quit_ = eventfd(0, EFD_CLOEXEC);
   if (signals_ < 0 || quit_ < 0) {
-    throw LockError(Failure(Code::unreachable, "out of file descriptors"));
+    throw LockError(Failure(Code::unreachable,
+                            "this process may not open more files: raise its limit (ulimit -n)"));
   }
   thread_ = std::thread([this] { listen(); });
 }
@@ -59,6 +112,7 @@ void Interrupt::listen() {
     if (read(signals_, &info, sizeof info) != sizeof info) continue;
     caught_ = static_cast<int>(info.ssi_signo);
     stop_.request_stop();
+    if (give_up_ && poll(&ready[1], 1, kPatience_ms) == 0) give_up_(caught_);
     return;
   }
 }

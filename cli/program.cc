@@ -1,12 +1,30 @@
 #include "program.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 
 #include "secrets.h"
+#include "title.h"
 
 namespace holdfast::cli {
+namespace {
+
+// A number below 3 that our parent closed would be given to a socket or a database of ours, into
+// which our messages, or those of the command, would then be written.
+void open_standard_descriptors() {
+  for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(descriptor, F_GETFD) >= 0) continue;
+    // The lowest that is free, so this one.
+    if (open("/dev/null", O_RDWR) != descriptor) std::_Exit(kSoftware);
+  }
+}
+
+}  // namespace
 
 int parse_and_act(CLI::App& app, Invocation& invocation, std::vector<std::string> words,
                   const std::function<int(const CLI::ParseError&)>& on_bad_usage) {
@@ -27,6 +45,11 @@ int parse_and_act(CLI::App& app, Invocation& invocation, std::vector<std::string
 }
 
 int run_program(int argc, char** argv, int (*run)(std::vector<std::string> words)) {
+  open_standard_descriptors();
+  struct sigaction ignore{};
+  ignore.sa_handler = SIG_IGN;
+  sigaction(SIGXFSZ, &ignore, &file_size_signal);
+  remember_title_room(argc, argv);
   std::vector<std::string> words = hide_arguments(argc, argv);
   if (!words.empty()) words.erase(words.begin());  // The program's own name.
   const int status = run(std::move(words));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <CLI/Error.hpp>
+#include <csignal>
 #include <functional>
 #include <string>
 #include <vector>
@@ -13,6 +14,10 @@ namespace holdfast::cli {
 // Understands the words and does what they say; every error becomes a message and a status.
 int parse_and_act(CLI::App& app, Invocation& invocation, std::vector<std::string> words,
                   const std::function<int(const CLI::ParseError&)>& on_bad_usage);
+
+// What our parent wanted to happen on SIGXFSZ, which we ignore: a write beyond `ulimit -f` must fail
+// with an error, not kill a process that holds a lock. For commands that we start.
+inline struct sigaction file_size_signal{};
 
 // The body of main(): `run` gets the words behind the program's own name.
 int run_program(int argc, char** argv, int (*run)(std::vector<std::string> words));

@@ -12,7 +12,9 @@
 #include "commands.h"
 #include "duration.h"
 #include "interrupt.h"
+#include "program.h"
 #include "run/guard.h"
+#include "run/proc_mount.h"
 #include "run/process_tree.h"
 #include "run/renewal_feed.h"
 #include "run/runner.h"
@@ -25,12 +27,20 @@ constexpr const char* kExamples = R"(Examples:
   holdfast run nightly-report -- ./report.sh
   holdfast run deploy --no-wait -- make deploy || echo "somebody deploys already"
   holdfast run disk --permits 4 --wait 10m -- rsync -a src/ dst/
+  holdfast run migrate --isolate -- ./migrate.sh
   holdfast run demo -- sh -c 'echo "my fencing token is $HOLDFAST_TOKEN"'
 
 CMD runs in a process group of its own with HOLDFAST_NAME, HOLDFAST_TOKEN, HOLDFAST_MODE and
 HOLDFAST_VALID_UNTIL_MS in its environment. If the lock is lost, CMD and all its descendants are
 ended (SIGTERM, then SIGKILL) before anybody else can hold it. When CMD ends by itself the lock is
-released, even if it left background processes behind. With --json CMD's standard output goes to
+released, even if it left background processes behind. CMD and its descendants also end if two of
+the three processes of holdfast (holdfast, holdfast-guard, lock-keeper) are killed at once.
+
+With --isolate CMD runs in a pid namespace of its own, which the kernel ends as one even if all three
+are killed: process numbers begin at 1, ps shows CMD's processes only, background processes end with
+CMD, and without root's rights sudo does not work in it. --isolate needs root or user namespaces.
+
+With --json CMD's standard output goes to
 standard error and a report to standard output.
 
 Exit status: CMD's own (128+N if it died of signal N); 64 bad usage, 69 engine unreachable,
@@ -47,17 +57,19 @@ sigset_t block_signals(Command& command) {
   struct sigaction as_usual{};  // If our parent ignores SIGCHLD, waitpid would find nobody.
   as_usual.sa_handler = SIG_DFL;
   sigaction(SIGCHLD, &as_usual, &command.on_child);
+  command.on_file_size = file_size_signal;
   return signals;
 }
 
 class RunCommand {
  public:
-  RunCommand(const Session& session, ClaimPlan plan, std::vector<std::string> words)
+  RunCommand(const Session& session, ClaimPlan plan, std::vector<std::string> words, bool isolate)
       : session_(session), plan_(std::move(plan)) {
     command_.words = std::move(words);
     command_.variables = {"HOLDFAST_NAME=" + plan_.name.bytes(),
                           std::string("HOLDFAST_MODE=") + mode_name(plan_.mode)};
     command_.output_to_stderr = session.json;
+    command_.isolate = isolate;
   }
 
   int run() {
@@ -68,7 +80,10 @@ class RunCommand {
     feed_ = std::make_shared<RenewalFeed>(guard.socket(), *plan_.lock.warn_before);
     ClientOptions options;
     options.observer = feed_;
-    Result<Client> client = session_.open(options);
+    Result<Client> client = [&] {
+      const ExitOnSignal at_once(session_.json);
+      return session_.open(options);
+    }();
     if (!client) return session_.fail(client.failure());
 
     const BootTime asked = BootClock::now();
@@ -80,7 +95,7 @@ class RunCommand {
     // there. If it cannot be renewed now, it can perhaps later; the guard knows the deadline.
     if (lease->valid_until() - BootClock::now() < plan_.lock.ttl / 2) (void)lease->renew();
 
-    Runner runner(guard, *lease, *plan_.lock.warn_before, signals, strangers,
+    Runner runner(guard, *lease, *plan_.lock.warn_before, signals, strangers, command_.isolate,
                   [&] { tell_loss(*lease); });
     const RunOutcome outcome = runner.run(client->liveness_descriptor());
     return conclude(outcome, *lease);
@@ -89,13 +104,28 @@ class RunCommand {
  private:
   Result<Lease> acquire(Client& client, BootTime asked) {
     LockRequest request = plan_.request(client);
-    // Most often it is free: then there is no wait, and no thread to be started that could end it.
-    Result<Lease> first = request.try_acquire();
-    if (first || first.code() != Code::busy || plan_.patience == Duration::zero()) return first;
-    Interrupt interrupt;
+    Result<Lease> first = try_once(client, request);
+    if (interrupted_by_ != 0 || first || first.code() != Code::busy ||
+        plan_.patience == Duration::zero()) {
+      return first;
+    }
+    Interrupt interrupt(give_up_);
     Result<Lease> lease =
         plan_.patience ? request.try_acquire_until(asked + *plan_.patience, interrupt.token())
                        : request.acquire(interrupt.token());
+    interrupted_by_ = interrupt.end();
+    return lease;
+  }
+
+  // Most often it is free. If a lock ends with its process, then so may we at any time, and there
+  // is no thread to be started that could withdraw the claim.
+  Result<Lease> try_once(const Client& client, LockRequest& request) {
+    if (client.liveness_descriptor() >= 0) {
+      const ExitOnSignal at_once(session_.json);
+      return request.try_acquire();
+    }
+    Interrupt interrupt(give_up_);
+    Result<Lease> lease = request.try_acquire();
     interrupted_by_ = interrupt.end();
     return lease;
   }
@@ -114,13 +144,7 @@ class RunCommand {
   int conclude(const RunOutcome& outcome, Lease& lease) {
     switch (outcome.how) {
       case RunOutcome::How::ended: return after_end(outcome.status, lease);
-      case RunOutcome::How::not_started: {
-        const bool missing = outcome.error == ENOENT;
-        return session_.fail(
-            missing ? "command_not_found" : "command_not_executable",
-            "cannot run '" + command_.words[0] + "': " + std::strerror(outcome.error),
-            missing ? kNotFound : kCannotExecute);
-      }
+      case RunOutcome::How::not_started: return not_started(outcome.error);
       case RunOutcome::How::guard_died:
         loss_ =
             "the guard process was killed; the command was ended, for nothing could have "
@@ -134,6 +158,21 @@ class RunCommand {
     }
     // The text was printed when it happened.
     return session_.json ? session_.fail("lost", loss_, kLost) : kLost;
+  }
+
+  int not_started(const StartError& why) const {
+    const std::string reason = std::strerror(why.error);
+    if (why.of_isolation) {
+      return session_.fail("misconfigured",
+                           "--isolate is not possible here: " + reason +
+                               "; it needs root, or user namespaces for everybody "
+                               "(sysctl user.max_user_namespaces) and a /proc that may be mounted",
+                           kMisconfigured);
+    }
+    const bool missing = why.error == ENOENT;
+    return session_.fail(missing ? "command_not_found" : "command_not_executable",
+                         "cannot run '" + command_.words[0] + "': " + reason,
+                         missing ? kNotFound : kCannotExecute);
   }
 
   int after_end(int status, Lease& lease) {
@@ -174,28 +213,39 @@ class RunCommand {
   ClaimPlan plan_;
   Command command_;
   std::shared_ptr<RenewalFeed> feed_;
+  const std::function<void(int)> give_up_ = [this](int signal) { session_.give_up_on(signal); };
   int interrupted_by_ = 0;
   Duration waited_{};
   std::string loss_;
 };
 
-int run(const Invocation& invocation, const ClaimOptions& options,
-        const std::vector<std::string>& misplaced) {
+struct RunOptions {
+  ClaimOptions claim;
+  bool isolate = false;
+  std::vector<std::string> misplaced;
+};
+
+int run(const Invocation& invocation, const RunOptions& options) {
   const Session& session = invocation.session;
-  if (!misplaced.empty()) {
+  if (!options.misplaced.empty()) {
     return session.fail(
         Failure(Code::invalid_argument,
-                "put -- before the command: holdfast run NAME -- " + redact(misplaced[0])));
+                "put -- before the command: holdfast run NAME -- " + redact(options.misplaced[0])));
   }
   if (invocation.command.empty()) {
     return session.fail(
         Failure(Code::invalid_argument, "no command given: holdfast run NAME -- CMD…"));
   }
-  Result<ClaimPlan> plan = ClaimPlan::from(options);
+  Result<ClaimPlan> plan = ClaimPlan::from(options.claim);
   if (!plan) return session.fail(plan.failure());
+  if (!options.isolate) {
+    if (const std::optional<std::string> problem = problem_with_proc()) {
+      return session.fail(Failure(Code::misconfigured, *problem));
+    }
+  }
   // The renewing thread needs no heap of its own: to map one takes longer than to share.
   mallopt(M_ARENA_MAX, 1);
-  return RunCommand(session, *plan, invocation.command).run();
+  return RunCommand(session, *plan, invocation.command, options.isolate).run();
 }
 
 }  // namespace
@@ -203,17 +253,16 @@ int run(const Invocation& invocation, const ClaimOptions& options,
 void add_run(CLI::App& app, Invocation& invocation) {
   CLI::App* command =
       app.add_subcommand("run", "Run a command under a lock: run NAME [OPTIONS] -- CMD ...");
-  auto options = std::make_shared<ClaimOptions>();
-  auto misplaced = std::make_shared<std::vector<std::string>>();
-  options->add_to(*command);
+  auto options = std::make_shared<RunOptions>();
+  options->claim.add_to(*command);
+  command->add_flag("--isolate", options->isolate,
+                    "Run CMD in a pid namespace of its own, which the kernel ends as one");
   // What follows "--" never comes here; this is for the help, and to notice a missing "--".
-  command->add_option("CMD", *misplaced, "After --: the command to run, and its arguments")
+  command->add_option("CMD", options->misplaced, "After --: the command to run, and its arguments")
       ->type_name("");
   command->footer(kExamples);
-  command->callback([&invocation, options, misplaced] {
-    invocation.action = [&invocation, options, misplaced] {
-      return run(invocation, *options, *misplaced);
-    };
+  command->callback([&invocation, options] {
+    invocation.action = [&invocation, options] { return run(invocation, *options); };
   });
 }
 

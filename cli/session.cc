@@ -109,6 +109,13 @@ int Session::interrupted_by(int signal) const {
               : status;
 }
 
+void Session::give_up_on(int signal) const {
+  if (!json) warn("the engine does not answer; if it granted the lock, that ends with its ttl");
+  const int status = interrupted_by(signal);
+  std::fflush(stdout);
+  std::_Exit(status);
+}
+
 void Session::warn(const std::string& message) const {
   std::fprintf(stderr, "holdfast: %s\n", for_terminal(message).c_str());
 }

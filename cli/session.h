@@ -32,6 +32,8 @@ class Session {
   int fail(const char* code, const std::string& message, int status) const;
   // The user ended the wait (Ctrl-C): nothing to explain, except in JSON.
   int interrupted_by(int signal) const;
+  // The same when the engine does not answer to the withdrawal either: ends the process.
+  [[noreturn]] void give_up_on(int signal) const;
   // One line on standard error, by for_terminal().
   void warn(const std::string& message) const;
 };

@@ -161,7 +161,7 @@ _holdfast() {
   fi
   local -a options=()
   case $command in
-    run) options=(--ttl --wait --no-wait --shared --permits --) ;;
+    run) options=(--ttl --wait --no-wait --shared --permits --isolate --) ;;
     acquire) options=(--ttl --wait --no-wait --shared --permits) ;;
     ls) options=(--names) ;;
     break) options=(--token) ;;

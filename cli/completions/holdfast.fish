@@ -54,6 +54,7 @@ complete -c holdfast -n $claim -l wait -x -a '500ms 10s 2m 1h' -d 'Wait at most 
 complete -c holdfast -n $claim -l no-wait -d 'Try once'
 complete -c holdfast -n $claim -l shared -d 'Together with other shared holders'
 complete -c holdfast -n $claim -l permits -x -d 'One of N permits'
+complete -c holdfast -n '__fish_seen_subcommand_from run; and not __holdfast_in_command' -l isolate -d 'In a pid namespace of its own'
 complete -c holdfast -n '__fish_seen_subcommand_from run acquire show break ls; and not __holdfast_in_command' -a '(__holdfast_names)'
 complete -c holdfast -n '__fish_seen_subcommand_from ls; and not __holdfast_in_command' -l names -d 'Names only, one per line'
 complete -c holdfast -n '__fish_seen_subcommand_from break' -l token -x -d 'The token of the holder'

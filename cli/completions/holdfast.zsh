@@ -64,7 +64,7 @@ _holdfast() {
             (( CURRENT -= separator ))
             _normal
           else
-            _arguments $common $claim '1:lock:_holdfast_names'
+            _arguments $common $claim '--isolate[in a pid namespace of its own]' '1:lock:_holdfast_names'
           fi
           ;;
         acquire) _arguments $common $claim '1:lock:_holdfast_names' ;;

@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <cstdlib>
 
+#include "isolation.h"
+
 namespace holdfast::cli {
 namespace {
 
@@ -25,12 +27,21 @@ void take_terminal() {
   close(terminal);
 }
 
+[[noreturn]] void give_up(int report, const StartError& why) {
+  [[maybe_unused]] const ssize_t written = write(report, &why, sizeof why);
+  _exit(127);
+}
+
 [[noreturn]] void become(const Command& command, pid_t guard, int liveness, bool foreground,
                          int report) {
   setpgid(0, 0);
   if (foreground) take_terminal();
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != guard) _exit(1);  // It died before the line above could tell us.
+  // It may have died before the line above. (In a namespace init dies with it, and we with init.)
+  if (!command.isolate && getppid() != guard) _exit(1);
+  if (command.isolate) {
+    if (const int error = mount_own_proc(); error != 0) give_up(report, {error, true});
+  }
   if (liveness >= 0) keep_open(liveness);
   if (command.output_to_stderr) dup2(STDERR_FILENO, STDOUT_FILENO);
   // putenv keeps the pointer; we exec or exit before the strings end.
@@ -39,11 +50,10 @@ void take_terminal() {
   for (const std::string& word : command.words) words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);
   sigaction(SIGCHLD, &command.on_child, nullptr);
+  sigaction(SIGXFSZ, &command.on_file_size, nullptr);
   sigprocmask(SIG_SETMASK, &command.mask, nullptr);
   execvp(words[0], words.data());
-  const int error = errno;
-  [[maybe_unused]] const ssize_t written = write(report, &error, sizeof error);
-  _exit(127);
+  give_up(report, {errno, false});
 }
 
 }  // namespace

@@ -14,14 +14,22 @@ namespace holdfast::cli {
 struct Command {
   std::vector<std::string> words;
   sigset_t mask{};
-  struct sigaction on_child{};         // the disposition of SIGCHLD, the only one that we change
+  struct sigaction on_child{};         // the dispositions that we change: SIGCHLD,
+  struct sigaction on_file_size{};     // and SIGXFSZ
   bool output_to_stderr = false;       // --json keeps standard output for the report
+  bool isolate = false;                // in a pid namespace of its own, see isolation.h
   std::vector<std::string> variables;  // NAME=value, added to the environment
+};
+
+// Why the command is not there.
+struct StartError {
+  int error = 0;              // errno
+  bool of_isolation = false;  // the namespace could not be made; else exec or fork failed
 };
 
 struct Child {
   pid_t pid = -1;
-  int report = -1;  // readable when exec succeeded (end of file) or failed (errno, an int)
+  int report = -1;  // readable when exec succeeded (end of file) or failed (a StartError)
 };
 
 // REQUIRES: one thread only; all signals blocked. `liveness`, if not negative, is left open in the

@@ -13,6 +13,7 @@
 
 #include <cstdint>
 
+#include "child.h"
 #include "deadlines.h"
 
 namespace holdfast::cli {
@@ -34,15 +35,15 @@ struct ToGuard {
 
 struct FromGuard {
   enum class Kind {
-    started,  // `pid` is the command, and its process group
+    started,  // `pid` is the command, and its process group; carries a pidfd of the guard
     stopped,  // by job control: `value` is the signal
     ended,    // `value` is its wait status
   };
   Kind kind{};
   pid_t pid = 0;
   int value = 0;
-  int exec_error = 0;     // ended: errno of exec, if the command was never there
-  bool too_late = false;  // ended: by the guard, or not begun, because the lock's time was over
+  StartError start_error;  // ended: why the command was never there
+  bool too_late = false;   // ended: by the guard, or not begun, because the lock's time was over
 };
 
 // `descriptor`, if not negative, travels along. False if it was not delivered.

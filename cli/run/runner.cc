@@ -23,6 +23,10 @@ Duration guard_patience(Duration warn_before) { return std::min<Duration>(warn_b
 // How long to wait for processes that do not die of SIGKILL.
 constexpr Duration kStubborn = 5s;
 
+// How long the kernel may take to end the next process of a namespace, where others than those
+// are our children, too.
+constexpr Duration kDying = 500ms;
+
 }  // namespace
 
 sigset_t forwarded_signals() {
@@ -36,17 +40,20 @@ sigset_t forwarded_signals() {
 }
 
 Runner::Runner(GuardProcess& guard, const Lease& lease, Duration warn_before,
-               const sigset_t& signals, std::vector<pid_t> strangers, std::function<void()> on_lost)
+               const sigset_t& signals, std::vector<pid_t> strangers, bool isolated,
+               std::function<void()> on_lost)
     : guard_(guard),
       lease_(lease),
       warn_before_(warn_before),
       strangers_(std::move(strangers)),
+      isolated_(isolated),
       on_lost_(std::move(on_lost)) {
   prctl(PR_SET_CHILD_SUBREAPER, 1);  // Should the guard die, its descendants are ours to end.
   signals_ = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
   lost_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (signals_ < 0 || lost_ < 0 || overdue_.descriptor() < 0) {
-    throw LockError(Failure(Code::unreachable, "out of file descriptors"));
+    throw LockError(Failure(Code::unreachable,
+                            "this process may not open more files: raise its limit (ulimit -n)"));
   }
 }
 
@@ -66,17 +73,23 @@ RunOutcome Runner::run(int liveness) {
     pollfd ready[] = {{guard_.socket(), POLLIN, 0},
                       {signals_, POLLIN, 0},
                       {lost_declared_ ? -1 : lost_, POLLIN, 0},
-                      {overdue_.descriptor(), POLLIN, 0}};
-    if (poll(ready, 4, -1) < 0) continue;
+                      {overdue_.descriptor(), POLLIN, 0},
+                      {guard_ended_ ? -1 : guard_.handle(), POLLIN, 0}};
+    if (poll(ready, 5, -1) < 0) continue;
     // First what the guard says: a command that ended in time has ended in time.
-    if (ready[0].revents != 0) {
+    if (ready[0].revents != 0 || ready[4].revents != 0) {
       if (std::optional<RunOutcome> outcome = on_guard()) return *outcome;
     }
     if (ready[1].revents != 0) on_signals();
     if (ready[2].revents != 0) declare_lost();
+    if (ready[4].revents != 0) {
+      guard_ended_ = true;
+      overdue_.arm(BootClock::now() + guard_patience(warn_before_) / 2);
+    }
     if (ready[3].revents != 0) {
       overdue_.clear();
-      guard_.kill();  // It hangs. Its end shows on the socket.
+      if (guard_ended_ || guard_.handle() < 0) return end_without_guard();  // The keeper hangs.
+      guard_.kill_guard();  // It hangs. The keeper takes over.
     }
   }
 }
@@ -100,10 +113,12 @@ bool Runner::start(int liveness) {
 std::optional<RunOutcome> Runner::on_guard() {
   for (;;) {
     FromGuard message;
-    switch (receive_message(guard_.socket(), message)) {
+    int descriptor = -1;
+    switch (receive_message(guard_.socket(), message, &descriptor)) {
       case Received::nothing: return std::nullopt;
       case Received::closed: return end_without_guard();
       case Received::message:
+        if (descriptor >= 0) guard_.set_handle(descriptor);
         if (std::optional<RunOutcome> outcome = on_message(message)) return outcome;
     }
   }
@@ -119,14 +134,14 @@ std::optional<RunOutcome> Runner::on_message(const FromGuard& message) {
     case FromGuard::Kind::stopped: on_stopped(message.value); return std::nullopt;
     case FromGuard::Kind::ended: break;
   }
+  // The guard goes by itself, while we release the lock.
   terminal_.take_back();
-  guard_.end();
   if (message.too_late) {
     declare_lost();
     return RunOutcome{.how = RunOutcome::How::lost, .status = message.value};
   }
-  if (message.exec_error != 0) {
-    return RunOutcome{.how = RunOutcome::How::not_started, .error = message.exec_error};
+  if (message.start_error.error != 0) {
+    return RunOutcome{.how = RunOutcome::How::not_started, .error = message.start_error};
   }
   return RunOutcome{.how = RunOutcome::How::ended, .status = message.value};
 }
@@ -168,19 +183,42 @@ void Runner::declare_lost() {
 }
 
 RunOutcome Runner::end_without_guard() {
-  guard_.end();  // What remains are the descendants that it left to us.
-  std::optional<int> status;
-  siginfo_t mine{};
-  // The group is signalled only if the command is our child and not reaped: see 8 in guard.h.
-  if (command_ > 0 &&
-      waitid(P_PID, static_cast<id_t>(command_), &mine, WEXITED | WNOHANG | WNOWAIT) == 0) {
-    kill(-command_, SIGKILL);
+  bool all_gone = true;
+  if (isolated_) {
+    // Without the guard the kernel ends the command. /proc may be a foreign one.
+    guard_.kill_guard();
+    guard_.end();
+    all_gone = reap_descendants();
+  } else if ((all_gone = end_descendants())) {
+    guard_.end();
+  } else {
+    guard_.leave();
   }
-  const bool all_gone = end_all_children(kStubborn, strangers_, command_, &status);
   terminal_.take_back();
   return RunOutcome{.how = lost_declared_ ? RunOutcome::How::lost : RunOutcome::How::guard_died,
-                    .status = status.value_or(0),
                     .all_gone = all_gone};
+}
+
+bool Runner::end_descendants() {
+  const BootTime begin = BootClock::now();
+  const TreeSignal everybody{.signal = SIGKILL, .except = guard_.keeper(), .spared = strangers_};
+  while (signal_descendants(everybody) > 0) {
+    if (BootClock::now() - begin > kStubborn) return false;
+    usleep(1000);
+  }
+  return true;
+}
+
+bool Runner::reap_descendants() {
+  const Duration patience = strangers_.empty() ? kStubborn : kDying;
+  BootTime last = BootClock::now();
+  for (;;) {
+    const pid_t pid = waitpid(-1, nullptr, WNOHANG);
+    if (pid < 0) return true;
+    if (pid > 0) last = BootClock::now();
+    if (BootClock::now() - last > patience) return !strangers_.empty();
+    if (pid == 0) usleep(1000);
+  }
 }
 
 }  // namespace holdfast::cli

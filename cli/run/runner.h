@@ -22,13 +22,13 @@ sigset_t forwarded_signals();
 struct RunOutcome {
   enum class How {
     ended,        // by itself: `status` is its wait status
-    not_started,  // `error` is the errno of exec
+    not_started,  // `error` says why
     lost,         // ended, or not started, because the lock was lost
     guard_died,   // ended because nobody could have ended it in time
   };
   How how{};
   int status = 0;
-  int error = 0;
+  StartError error;
   bool all_gone = true;  // false: some process could not be killed
 };
 
@@ -37,7 +37,7 @@ class Runner {
   // `strangers` are children that we had before the guard: not ours to end. `on_lost` is called
   // once, before the command has ended. `signals` must be blocked.
   Runner(GuardProcess& guard, const Lease& lease, Duration warn_before, const sigset_t& signals,
-         std::vector<pid_t> strangers, std::function<void()> on_lost);
+         std::vector<pid_t> strangers, bool isolated, std::function<void()> on_lost);
   ~Runner();
   Runner(const Runner&) = delete;
   Runner& operator=(const Runner&) = delete;
@@ -54,11 +54,16 @@ class Runner {
   void declare_lost();
   void send_signal(int signal);
   RunOutcome end_without_guard();
+  // Kills everything below us but the keeper, again and again. False if some process survives.
+  bool end_descendants();
+  // Waits for what the kernel is killing. False if it takes too long.
+  bool reap_descendants();
 
   GuardProcess& guard_;
   const Lease& lease_;
   const Duration warn_before_;
   const std::vector<pid_t> strangers_;
+  const bool isolated_;
   const std::function<void()> on_lost_;
   int signals_ = -1;   // signalfd
   int lost_ = -1;      // eventfd, written when the lease is lost
@@ -67,6 +72,7 @@ class Runner {
   pid_t command_ = -1;
   bool foreground_ = false;  // the command has the terminal from the start
   bool lost_declared_ = false;
+  bool guard_ended_ = false;  // without a word: the keeper is at work
 };
 
 }  // namespace holdfast::cli

@@ -1,22 +1,42 @@
 #include "base/exhausted.h"
 
+#include <sys/resource.h>
+
 #include <cerrno>
 #include <system_error>
 
 namespace holdfast::internal {
 
-std::string describe_error(int error) {
-  const std::string words = std::generic_category().message(error);
+namespace {
+
+std::string value_of(decltype(RLIMIT_NOFILE) resource) {
+  rlimit limit{};
+  if (getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return "unlimited";
+  return std::to_string(limit.rlim_cur);
+}
+
+}  // namespace
+
+std::optional<std::string> exceeded_limit(int error) {
   switch (error) {
     case EMFILE:
-      return words +
-             "; this process has reached its limit on open files (ulimit -n, RLIMIT_NOFILE)";
-    case ENFILE: return words + "; the machine has reached its limit on open files (fs.file-max)";
-    case ENOSPC:
-      return words + "; if no disk is full, the limit on watched descriptors is reached " +
-             "(fs.epoll.max_user_watches)";
-    default: return words;
+      return "this process may not open more files: its limit (ulimit -n, RLIMIT_NOFILE) is " +
+             value_of(RLIMIT_NOFILE) + "; raise it to 64 or more";
+    case ENFILE: return "the machine has too many open files; raise sysctl fs.file-max";
+    case EFBIG:
+      return "the file would become larger than this process may write: its limit (ulimit -f) is " +
+             value_of(RLIMIT_FSIZE) + " bytes; raise it";
+    default: return std::nullopt;
   }
+}
+
+std::string describe_error(int error) {
+  if (const std::optional<std::string> limit = exceeded_limit(error)) return *limit;
+  const std::string words = std::generic_category().message(error);
+  if (error != ENOSPC) return words;
+  return words +
+         "; if no disk is full, the limit on watched descriptors is reached "
+         "(fs.epoll.max_user_watches)";
 }
 
 Failure exhausted(const std::string& what, int error) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/exhausted.h"
 #include "base/pause.h"
 
 namespace holdfast::internal::sqlite {
@@ -49,6 +50,18 @@ const char* brief_vfs() {
   return name;
 }
 
+// The error that a call has left in `raw`. A limit of this process that is behind it is what the
+// user must know: SQLite says no more than "unable to open" and "disk I/O error".
+Error error_of(sqlite3* raw, int code) {
+  const int primary = code & 0xFF;
+  if (raw != nullptr && (primary == SQLITE_CANTOPEN || primary == SQLITE_IOERR)) {
+    if (const auto limit = exceeded_limit(sqlite3_system_errno(raw))) {
+      return Error(Error::kExhausted, *limit);
+    }
+  }
+  return Error(code, raw != nullptr ? sqlite3_errmsg(raw) : sqlite3_errstr(code));
+}
+
 }  // namespace
 
 bool Error::busy() const {
@@ -79,6 +92,7 @@ Failure Error::failure(const std::filesystem::path& path) const {
                      where + "cannot be opened for writing (" + what() +
                          "); check the permissions of the file and of its directory");
     case kInUse: return Failure(Code::unreachable, where + what());
+    case kExhausted: return Failure(Code::exhausted, where + what());
     case kRefused: return Failure(Code::misconfigured, where + what());
     case SQLITE_ERROR:
     case SQLITE_MISMATCH:
@@ -93,7 +107,7 @@ Database::Database(const std::filesystem::path& path, Waits waits) {
   const int code = sqlite3_open_v2(path.c_str(), &raw_, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
                                    waits == Waits::brief ? brief_vfs() : nullptr);
   if (code != SQLITE_OK) {
-    const Error error(code, raw_ ? sqlite3_errmsg(raw_) : sqlite3_errstr(code));
+    const Error error = error_of(raw_, code);
     sqlite3_close(raw_);
     throw error;
   }
@@ -149,7 +163,7 @@ void Database::step(sqlite3_stmt*& statement, const char* sql) {
   }
   const int code = sqlite3_step(statement);
   if (code != SQLITE_DONE) {
-    const Error error(sqlite3_extended_errcode(raw_), sqlite3_errmsg(raw_));
+    const Error error = error_of(raw_, sqlite3_extended_errcode(raw_));
     sqlite3_reset(statement);
     throw error;
   }
@@ -162,8 +176,7 @@ void Database::commit() { step(commit_, "COMMIT"); }
 int Database::changes() const { return sqlite3_changes(raw_); }
 
 void Database::fail(int code) const {
-  throw Error(sqlite3_extended_errcode(raw_) ? sqlite3_extended_errcode(raw_) : code,
-              sqlite3_errmsg(raw_));
+  throw error_of(raw_, sqlite3_extended_errcode(raw_) ? sqlite3_extended_errcode(raw_) : code);
 }
 
 Statement::Statement(Database& database, std::string_view sql) : database_(database) {

@@ -26,6 +26,8 @@ class Error : public std::runtime_error {
   static constexpr int kRefused = 255;
   // The same, but it may work in a moment: busy() is true.
   static constexpr int kInUse = 254;
+  // A limit of this process is reached.
+  static constexpr int kExhausted = 253;
 
   Error(int code, const std::string& message) : std::runtime_error(message), code_(code) {}
 

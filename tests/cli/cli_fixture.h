@@ -77,12 +77,18 @@ class CliTest : public testing::Test {
   std::string directory_;
 };
 
-// The guard of a running `holdfast run`; 0 if there is none yet.
-inline pid_t guard_of(pid_t runner) {
-  for (const pid_t child : children_of(runner)) {
-    if (name_of(child) == "holdfast-guard") return child;
+// A child of that name; 0 if there is none.
+inline pid_t child_named(pid_t parent, const std::string& name) {
+  for (const pid_t child : children_of(parent)) {
+    if (name_of(child) == name) return child;
   }
   return 0;
+}
+// The keeper and the guard of a running `holdfast run`; 0 if there is none yet.
+inline pid_t keeper_of(pid_t runner) { return child_named(runner, "lock-keeper"); }
+inline pid_t guard_of(pid_t runner) {
+  const pid_t keeper = keeper_of(runner);
+  return child_named(keeper > 0 ? keeper : runner, "holdfast-guard");
 }
 
 }  // namespace holdfast::test

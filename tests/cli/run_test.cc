@@ -1,5 +1,10 @@
 // holdfast run: what it gives to the command, what it returns, and who gets in when.
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
 #include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <fstream>
 
@@ -184,6 +189,96 @@ TEST_F(RunTest, ABrokenLockIsNoticedEvenIfTheCommandEndsBeforeTheNextRenewal) {
 TEST_F(RunTest, ALongCommandKeepsAShortLock) {
   const Output output = run({"run", "x", "--ttl", "1s", "--", "sleep", "3"});
   EXPECT_EQ(output.status, 0) << output.err;
+}
+
+// Accepts connections and never answers.
+class SilentServer {
+ public:
+  SilentServer() : listener_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    EXPECT_EQ(bind(listener_, reinterpret_cast<sockaddr*>(&address), size), 0);
+    EXPECT_EQ(listen(listener_, 8), 0);
+    getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size);
+    port_ = ntohs(address.sin_port);
+  }
+  ~SilentServer() { close(listener_); }
+  int port() const { return port_; }
+  // True once somebody has sent something.
+  bool was_asked() const {
+    pollfd ready{listener_, POLLIN, 0};
+    if (poll(&ready, 1, 30'000) != 1) return false;
+    const int connection = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
+    ready = {connection, POLLIN, 0};
+    return poll(&ready, 1, 30'000) == 1;  // It stays open, and unread, until the test ends.
+  }
+
+ private:
+  int listener_;
+  int port_;
+};
+
+TEST_F(RunTest, SignalsAreHeardAtOnceWhileTheEngineDoesNotAnswer) {
+  const SilentServer server;
+  const std::string silent = "redis://127.0.0.1:" + std::to_string(server.port());
+  for (const char* command : {"run", "acquire"}) {
+    for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
+      Words words = {HOLDFAST_BINARY, "--on", silent, "--json", command, "x"};
+      if (words[4] == "run") words.insert(words.end(), {"--", "true"});
+      Process waiter = start_plain(words);
+      ASSERT_TRUE(server.was_asked());
+      waiter.kill(signal);
+      const Output output = waiter.wait();
+      EXPECT_EQ(output.status, 128 + signal) << command << output.err;
+      EXPECT_NE(output.out.find("interrupted by signal " + std::to_string(signal)),
+                std::string::npos)
+          << output.out;
+      EXPECT_TRUE(nlohmann::json::accept(output.out)) << output.out;
+    }
+  }
+}
+
+TEST_F(RunTest, StandardDescriptorsAreAlwaysOpen) {
+  const std::string look = "exec 9>" + path("seen") +
+                           "; for i in 0 1 2; do x=$(readlink /proc/$$/fd/$i); echo $x >&9; done; "
+                           "echo lost; echo lost >&2; exit 3";
+  const Output output = start_plain({"sh", "-c",
+                                     "exec 0<&- 1>&- 2>&-; exec " HOLDFAST_BINARY " --on " + url() +
+                                         " run x -- sh -c '" + look + "'"})
+                            .wait();
+  EXPECT_EQ(output.status, 3);
+  EXPECT_EQ(read_all(path("seen")), "/dev/null\n/dev/null\n/dev/null\n");
+}
+
+TEST_F(RunTest, LimitsAreNamedForWhatTheyAre) {
+  // The messages go through a pipe: a file would be limited as well.
+  const auto limited = [&](const std::string& limit) {
+    return start_plain({"sh", "-c",
+                        "{ (ulimit " + limit + "; exec " HOLDFAST_BINARY " --on " + url() +
+                            " run x -- true) 2>&1; echo status $?; } | cat"})
+        .wait()
+        .out;
+  };
+  const std::string size = limited("-f 0");
+  EXPECT_NE(size.find("ulimit -f"), std::string::npos) << size;
+  EXPECT_NE(size.find("status 71"), std::string::npos) << size;
+  for (const char* limit : {"-n 12", "-n 10", "-n 8"}) {
+    const std::string files = limited(limit);
+    EXPECT_NE(files.find("ulimit -n"), std::string::npos) << limit << ": " << files;
+    EXPECT_EQ(files.find("permission"), std::string::npos) << limit << ": " << files;
+    EXPECT_EQ(files.find("internal"), std::string::npos) << limit << ": " << files;
+  }
+}
+
+TEST_F(RunTest, AWriteBeyondTheLimitOfFileSizesStillKillsTheCommand) {
+  const Output output =
+      start_plain({"sh", "-c",
+                   "ulimit -f 4000; exec " HOLDFAST_BINARY " --on " + url() +
+                       " run x -- dd if=/dev/zero of=" + path("big") + " bs=1M count=9"})
+          .wait();
+  EXPECT_EQ(output.status, 128 + SIGXFSZ) << output.err;
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "engines/sqlite/schema.h"
 
+#include "base/limits.h"
+
 #include <linux/magic.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>

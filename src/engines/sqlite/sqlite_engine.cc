@@ -4,6 +4,7 @@
 #include <system_error>
 #include <unordered_map>
 
+#include "base/exhausted.h"
 #include "base/process.h"
 #include "base/text.h"
 #include "engines/sqlite/database_files.h"
@@ -145,6 +146,11 @@ auto SqliteEngine::attempt(F& work)
     if (!error.busy()) return Outcome(error.failure(options_.path));
     busy_ = error;
     return std::nullopt;
+  } catch (const std::system_error& error) {
+    const auto limit = exceeded_limit(error.code().value());
+    return Outcome(Failure(limit ? Code::exhausted : Code::misconfigured,
+                           "the lock database " + options_.path.string() +
+                               " cannot be used: " + limit.value_or(error.what())));
   }
 }
 
