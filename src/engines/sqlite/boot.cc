@@ -1,8 +1,10 @@
 #include "engines/sqlite/boot.h"
 
+#include <cerrno>
 #include <cstdlib>
 #include <vector>
 
+#include "base/exhausted.h"
 #include "base/process.h"
 
 namespace holdfast::internal {
@@ -83,8 +85,12 @@ void run(sqlite::Database& database, const char* sql, std::int64_t shift, std::i
 
 Boot Boot::current(const Runtime& runtime) {
   Boot boot;
+  errno = 0;
   boot.id_ = first_line(read_proc("/proc/sys/kernel/random/boot_id"));
   if (boot.id_.empty()) {
+    if (const auto limit = exceeded_limit(errno)) {
+      throw sqlite::Error(sqlite::Error::kExhausted, *limit);
+    }
     throw sqlite::Error(sqlite::Error::kRefused,
                         "the machine's boot id cannot be read; is /proc mounted?");
   }

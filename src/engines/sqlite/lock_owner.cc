@@ -40,7 +40,7 @@ std::string process_name(std::int64_t pid) {
   if (pid <= 0) return "another process";
   const std::string name = first_line(read_proc("/proc/" + std::to_string(pid) + "/comm"));
   const std::string known = "process " + std::to_string(pid);
-  return name.empty() ? known : known + " (" + escaped(name, kNameBytes) + ")";
+  return name.empty() ? known : known + " (" + printable(name, kNameBytes) + ")";
 }
 
 std::string writer_of(const std::filesystem::path& database) {

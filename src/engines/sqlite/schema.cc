@@ -1,6 +1,5 @@
 #include "engines/sqlite/schema.h"
 
-#include "base/limits.h"
 
 #include <linux/magic.h>
 #include <sys/stat.h>
