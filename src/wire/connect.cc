@@ -85,7 +85,10 @@ Task<Result<Connected>> connect_to_any(RealRuntime& runtime, std::vector<Address
     if (next < addresses.size() && (attempts.empty() || runtime.now() >= next_at)) {
       attempts.emplace_back(runtime.reactor(), addresses[next], next, moved);
       ++next;
-      next_at = runtime.now() + kHeadStart;
+      // Not so long that the last of them would have no time left.
+      const BootTime now = runtime.now();
+      next_at =
+          share_of(deadline, now, addresses.size() - next + 1).sooner(now + kHeadStart).moment();
     }
     for (auto attempt = attempts.begin(); attempt != attempts.end();) {
       if (attempt->error() == 0) co_return attempt->take();

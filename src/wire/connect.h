@@ -1,6 +1,7 @@
 // Connects a socket to the first of several addresses that answers. An address that is silent does
-// not use up the time of the others: the next one is tried beside it after kHeadStart, or at once
-// when one is refused ("happy eyeballs", RFC 8305). Inside the loop only.
+// not use up the time of the others: the next one is tried beside it after kHeadStart, earlier where
+// the deadline is near, or at once when one is refused ("happy eyeballs", RFC 8305). Inside the loop
+// only.
 #pragma once
 
 #include <cstdint>

@@ -101,6 +101,20 @@ TEST(Connecting, ASilentAddressLeavesTimeForTheOtherOnMariadb) {
   expect_the_other_address(server.url(), server.port());
 }
 
+// Head starts of 250 ms each would leave the third no time at all.
+TEST(Connecting, SilentAddressesLeaveTimeForTheLastOfAShortTimeout) {
+  const RedisServer server;
+  const BlackHole one("127.0.0.2", server.port());
+  const BlackHole two("127.0.0.3", server.port());
+  set_addresses("three.guest.test", {"127.0.0.2", "127.0.0.3", "127.0.0.1"});
+  const std::string port = std::to_string(server.port());
+  Client client =
+      Client::open("redis://three.guest.test:" + port + "?connect_timeout_ms=450").value();
+  const Result<Lease> lease = client.mutex("x").try_acquire_for(20s);
+  EXPECT_TRUE(lease) << lease.message();
+  EXPECT_FALSE(one.answers());
+}
+
 TEST(Connecting, ARefusedAddressIsPassedOverAtOnce) {
   const RedisServer server;
   set_addresses("refused.guest.test", {"127.0.0.3", "127.0.0.1"});

@@ -63,6 +63,7 @@ class SessionEngine final : public Engine {
   void keep(const std::shared_ptr<Held>& held);
   Task<void> watch(std::shared_ptr<Held> held);
   // Ends a hold whose session is or will be gone.
+  bool is_held(const std::shared_ptr<Held>& held) const;
   void drop(const std::shared_ptr<Held>& held);
   void begin_to_confirm(const std::shared_ptr<Held>& held);
   Task<Result<Grant>> confirmed(std::shared_ptr<Held> held, Deadline deadline);
@@ -161,10 +162,14 @@ Task<void> SessionEngine::watch(std::shared_ptr<Held> held) {
   doubt(held->claim.id);
 }
 
-void SessionEngine::drop(const std::shared_ptr<Held>& held) {
+bool SessionEngine::is_held(const std::shared_ptr<Held>& held) const {
   const auto place = holds_.find(held->claim.id);
-  if (place == holds_.end() || place->second != held) return;
-  holds_.erase(place);
+  return place != holds_.end() && place->second == held;
+}
+
+void SessionEngine::drop(const std::shared_ptr<Held>& held) {
+  if (!is_held(held)) return;
+  holds_.erase(held->claim.id);
   held->over.request_stop();
   sessions_.forget(held->session);
 }
@@ -173,20 +178,22 @@ void SessionEngine::drop(const std::shared_ptr<Held>& held) {
 
 // The answer may come after the caller of this renewal gave up: the next one takes it.
 void SessionEngine::begin_to_confirm(const std::shared_ptr<Held>& held) {
-  if (held->confirming || held->session->busy()) return;
+  // Its session may be another's by now: a batch waits for each of its holds in turn, and this one may have
+  // been renewed by hand and given back meanwhile.
+  if (!is_held(held) || held->confirming || held->session->busy()) return;
   held->confirming = true;
   const Deadline limit = Deadline::at(held->expires());
   held->session->send(recipe_->confirm(held->key, held->claim, held->session->opened()), limit);
 }
 
 Task<Result<Grant>> SessionEngine::confirmed(std::shared_ptr<Held> held, Deadline deadline) {
+  if (!is_held(held)) co_return gone();
   begin_to_confirm(held);
   const Woken woken = co_await held->session->wait(deadline);
   if (woken != Woken::signalled) {
     co_return Failure(Code::unreachable, "the database server did not answer in time");
   }
-  const auto place = holds_.find(held->claim.id);
-  if (place == holds_.end() || place->second != held) co_return gone();
+  if (!is_held(held)) co_return gone();
   held->confirming = false;
   const SqlOutcome& outcome = held->session->answer();
   if (outcome.ok() && has_it(outcome)) {
