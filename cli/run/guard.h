@@ -38,9 +38,9 @@
 //     (see runner.h): then as 5. G AStoppedGuardIsReplacedByTheRunnerWhenTheLockIsLost
 //  7. The command left its process group (setsid) or became a daemon. The guard is a subreaper:
 //     every orphan becomes its child, and it ends descendants until there are none. G, all families
-//  8. A process number is reused and a stranger is killed. Groups are signalled only while their
-//     leader is our unreaped child; other processes by a pidfd, after parent and start time were
-//     read a second time through it (process_tree.h). G JobsOfTheShellThatBecameTheRunnerAreSpared
+//  8. A process number is reused and a stranger is killed. By number we signal only children of our
+//     own that are not reaped, and their groups; other processes by a pidfd, after parent and start
+//     time were read a second time (process_tree.h). G JobsOfTheShellThatBecameTheRunnerAreSpared
 //  9. The guard dies between fork and the parent-death signal of the command: the command checks
 //     its parent after it has set it. G RepeatedKillsNeverLetTwoCommandsOverlap
 // 10. exec hangs (network file system). The guard learns of exec from a pipe in its poll loop, so
@@ -62,7 +62,7 @@
 //     the liveness descriptor. With --isolate the kernel ends them.
 //     I AllThreeKilledTogetherStillEndTheTree
 // 17. The keeper alone is killed: the guard ends everything, since a second kill would leave nobody.
-//     T AnyTwoOfThree… (the keeper's death is part of it)
+//     T KillingTheKeeperAloneEndsTheTreeAndReturns76
 // 18. The keeper is stopped and the guard killed. The runner sees the guard's end by a pidfd, waits
 //     a moment and ends everything itself. T AStoppedKeeperDoesNotDelayTheEnd
 // 19. /proc is that of another pid namespace, or empty: our children have other numbers there, or

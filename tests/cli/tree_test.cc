@@ -105,6 +105,17 @@ TEST_F(TreeTest, NoPatternThatFitsRunnerOrCommandFitsTheKeeper) {
   EXPECT_NE(getpgid(keeper), getpgid(guard_of(runner.pid())));
 }
 
+TEST_F(TreeTest, KillingTheKeeperAloneEndsTheTreeAndReturns76) {
+  Process runner = start_forest({}, {"chain", "20"});
+  Process next = start_next();
+  const pid_t keeper = keeper_of(runner.pid());
+  ASSERT_GT(keeper, 0);
+  kill(keeper, SIGKILL);
+  EXPECT_EQ(runner.wait().status, 76);
+  EXPECT_EQ(next.wait().out, "in\n");
+  EXPECT_TRUE(tree_is_gone());
+}
+
 TEST_F(TreeTest, AStoppedKeeperDoesNotDelayTheEnd) {
   Process runner = start_forest({"--ttl", "3s"}, {"chain", "20"});
   const pid_t keeper = keeper_of(runner.pid());
