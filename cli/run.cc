@@ -105,7 +105,7 @@ class RunCommand {
   Result<Lease> acquire(Client& client, BootTime asked) {
     LockRequest request = plan_.request(client);
     Result<Lease> first = try_once(client, request);
-    if (interrupted_by_ != 0 || first || first.code() != Code::busy ||
+    if (interrupted_by_ != 0 || first || !worth_waiting(first.code()) ||
         plan_.patience == Duration::zero()) {
       return first;
     }
@@ -115,6 +115,11 @@ class RunCommand {
                        : request.acquire(interrupt.token());
     interrupted_by_ = interrupt.end();
     return lease;
+  }
+
+  // Down is not no: a server that is away, or did not answer in time, may come back.
+  static bool worth_waiting(Code code) {
+    return code == Code::busy || code == Code::unreachable || code == Code::unknown;
   }
 
   // Most often it is free. If a lock ends with its process, then so may we at any time, and there

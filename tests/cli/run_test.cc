@@ -6,9 +6,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <fstream>
+#include <thread>
 
 #include "cli_fixture.h"
+#include "redis_server.h"
 
 namespace holdfast::test {
 namespace {
@@ -237,6 +240,30 @@ TEST_F(RunTest, SignalsAreHeardAtOnceWhileTheEngineDoesNotAnswer) {
           << output.out;
       EXPECT_TRUE(nlohmann::json::accept(output.out)) << output.out;
     }
+  }
+}
+
+TEST_F(RunTest, AServerThatIsDownIsWaitedForAsLongAsToldAndNotLonger) {
+  RedisServer server;
+  server.kill();
+  const auto run_on_it = [&](Words wait) {
+    Words words = {HOLDFAST_BINARY, "--on", server.url(), "run", "x"};
+    words.insert(words.end(), wait.begin(), wait.end());
+    words.insert(words.end(), {"--", "true"});
+    return start_plain(words);
+  };
+  EXPECT_EQ(run_on_it({"--no-wait"}).wait().status, 69);
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_EQ(run_on_it({"--wait", "1s"}).wait().status, 69);
+  EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(900));
+  Process limited = run_on_it({"--wait", "1m"});
+  Process patient = run_on_it({});
+  std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+  server.restart();
+  for (Process* each : {&limited, &patient}) {
+    const Output output = each->wait();
+    EXPECT_EQ(output.status, 0) << output.err;
+    EXPECT_NE(output.err.find("trying again"), std::string::npos) << output.err;
   }
 }
 
