@@ -1,4 +1,5 @@
 // The driver: statements, errors, pipelines, notifications, and what ends a connection.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
