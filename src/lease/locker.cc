@@ -139,7 +139,7 @@ Task<Result<Grant>> Locker::obtain(Claim& claim, const Wait& wait, const LockOpt
   start_over(claim);
   claim.call = claim.id;
   observer_.on_wait(claim);
-  for (;; start_over(claim)) {
+  for (Duration pause = kShortestPause;; pause = std::min(pause * 2, kLongestPause)) {
     Result<Grant> grant = co_await ask(claim, wait);
     if (!grant) co_return grant;
     if (grant->ttl < claim.ttl && !options.auto_renew) {
@@ -153,6 +153,12 @@ Task<Result<Grant>> Locker::obtain(Claim& claim, const Wait& wait, const LockOpt
         Busy{.lock = claim.name.display(), .holder = "nobody, but our own grant came too late"});
     if (!wait.queue || wait.deadline.passed(runtime_.now())) co_return late;
     observer_.on_retry(claim, late);
+    // Where the way there and back takes longer than the ttl, that is so each time.
+    const BootTime again = wait.deadline.sooner(runtime_.now() + runtime_.jitter(pause)).moment();
+    const Woken woken = co_await sleep_until(runtime_, again, wait.stop);
+    if (woken == Woken::cancelled) co_return cancelled();
+    if (wait.deadline.passed(runtime_.now())) co_return late;
+    start_over(claim);
   }
 }
 
