@@ -127,7 +127,7 @@ Task<Result<Grant>> Locker::prolong(const Claim& claim, Grant grant, const Wait&
         co_await engine_->renew(std::span(&hold, 1), deadline);
     if (renewed.front() || renewed.front().code() == Code::not_held) co_return renewed.front();
     const BootTime again = runtime_.now() + runtime_.jitter(pause);
-    if (again >= ends) co_return renewed.front();
+    if (again >= ends || wait.deadline.passed(again)) co_return renewed.front();
     if (co_await sleep_until(runtime_, again, wait.stop) == Woken::cancelled) {
       co_return cancelled();
     }
