@@ -240,7 +240,9 @@ TEST(MemcachedItems, AServerThatIsOutOfMemorySaysSo) {
   static_cast<void>(server.ask(items + "mn\r\n", "MN\r\n"));
   std::string said;
   for (int i = 0; i < 20000 && said.empty(); ++i) {
-    Result<Handle> handle = client.mutex("name" + std::to_string(i), kLong).acquire_detached({});
+    const Wait at_once{.deadline = Deadline::at(BootClock::now() + 10s), .queue = false};
+    Result<Handle> handle =
+        client.mutex("name" + std::to_string(i), kLong).acquire_detached(at_once);
     if (!handle) said = told(handle);
   }
   EXPECT_THAT(said, StartsWith("unreachable"));
