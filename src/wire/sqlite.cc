@@ -55,14 +55,17 @@ const char* brief_vfs() {
 Error error_of(sqlite3* raw, int code) {
   const int primary = code & 0xFF;
   if (raw != nullptr && (primary == SQLITE_CANTOPEN || primary == SQLITE_IOERR)) {
-    if (const auto limit = exceeded_limit(sqlite3_system_errno(raw))) {
-      return Error(Error::kExhausted, *limit);
-    }
+    const auto limit = exceeded_limit(sqlite3_system_errno(raw));
+    if (limit) return Error(Error::kExhausted, *limit);
   }
   return Error(code, raw != nullptr ? sqlite3_errmsg(raw) : sqlite3_errstr(code));
 }
 
 }  // namespace
+
+void throw_at_limit(int error) {
+  if (const auto limit = exceeded_limit(error)) throw Error(Error::kExhausted, *limit);
+}
 
 bool Error::busy() const {
   const int primary = code_ & 0xFF;

@@ -47,6 +47,9 @@ enum class Waits {
   brief,     // some milliseconds, inside a loop; then it is busy
 };
 
+// Throws an Error that names the limit, if `error` of the system is about one of this process.
+void throw_at_limit(int error);
+
 class Database {
  public:
   // Opens for reading and writing; the file must exist (an empty one will do).

@@ -130,7 +130,7 @@ TEST_F(TreeTest, AStoppedKeeperDoesNotDelayTheEnd) {
 // ---- Shapes ------------------------------------------------------------------------------------
 
 TEST_F(TreeTest, ManyNestedSessionsEndBeforeTheNextHolderEnters) {
-  Process runner = start_forest({"--ttl", "4s"}, {"chain", "600"});
+  Process runner = start_forest({"--ttl", "10s"}, {"chain", "600"});
   Process next = start_next();
   runner.kill(SIGSTOP);  // The guard ends it all between its deadline and the end of validity.
   EXPECT_EQ(next.wait().out, "in\n");
@@ -324,7 +324,9 @@ TEST_F(IsolateTest, AUserWithoutRightsGetsAUserNamespace) {
       0) {
     GTEST_SKIP() << "no user namespaces for everybody here";
   }
-  std::filesystem::permissions(directory_, std::filesystem::perms::all);
+  // Without the sticky bit everybody could replace the database.
+  std::filesystem::permissions(directory_,
+                               std::filesystem::perms::all | std::filesystem::perms::sticky_bit);
   const Output output = run_bare({"--on", "sqlite://" + path("nobody.db"), "run", "x", "--isolate",
                                   "--", "sh", "-c", "id -u; echo $$"},
                                  {.as_nobody = true});

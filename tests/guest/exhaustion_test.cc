@@ -64,6 +64,7 @@ TEST_P(Exhaustion, WithoutAThreadAnAsynchronousCallSaysSo) {
 }
 
 TEST_P(Exhaustion, AClientThatNeverGotAThreadCanBeDestroyed) {
+  static_cast<void>(url());  // Starts the server, which needs a thread.
   const FewThreads none(0);
   Client client = open();
   EXPECT_FALSE(client.mutex("x").try_acquire());

@@ -4,7 +4,6 @@
 #include <cstdlib>
 #include <vector>
 
-#include "base/exhausted.h"
 #include "base/process.h"
 
 namespace holdfast::internal {
@@ -88,9 +87,7 @@ Boot Boot::current(const Runtime& runtime) {
   errno = 0;
   boot.id_ = first_line(read_proc("/proc/sys/kernel/random/boot_id"));
   if (boot.id_.empty()) {
-    if (const auto limit = exceeded_limit(errno)) {
-      throw sqlite::Error(sqlite::Error::kExhausted, *limit);
-    }
+    sqlite::throw_at_limit(errno);
     throw sqlite::Error(sqlite::Error::kRefused,
                         "the machine's boot id cannot be read; is /proc mounted?");
   }

@@ -92,6 +92,7 @@ sqlite::Error not_for_others(const std::string& path, pid_t pid) {
 int open_ours(const std::string& path, const Ownership& ownership) {
   const int descriptor = open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (descriptor < 0) {
+    sqlite::throw_at_limit(errno);
     throw sqlite::Error(sqlite::Error::kRefused,
                         path + " cannot be opened (" + std::strerror(errno) +
                             "); check its owner and permissions, and those of its directory");
@@ -145,6 +146,7 @@ std::optional<FoundDatabase> Liveness::named_database() const {
 void Liveness::name(const FoundDatabase& found) {
   const std::int64_t named[2] = {found.device, found.inode};
   if (pwrite(descriptor_, named, sizeof named, 0) == sizeof named) return;
+  sqlite::throw_at_limit(errno);
   throw sqlite::Error(sqlite::Error::kInUse, std::string("its -live file cannot be written (") +
                                                  std::strerror(errno) + ")");
 }

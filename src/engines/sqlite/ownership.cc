@@ -50,6 +50,7 @@ PinnedFile::PinnedFile(const std::string& path)
     : path_(path), descriptor_(open(path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC)) {
   if (descriptor_ < 0) {
     if (errno == ENOENT) return;
+    sqlite::throw_at_limit(errno);
     refuse(path + " cannot be opened (" + std::strerror(errno) + ")");
   }
   if (fstat(descriptor_, &status_) == 0) return;

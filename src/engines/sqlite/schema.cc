@@ -1,6 +1,5 @@
 #include "engines/sqlite/schema.h"
 
-
 #include <linux/magic.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
