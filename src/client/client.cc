@@ -89,8 +89,11 @@ Result<Client> Client::over(const EngineFactory& factory, ClientOptions options)
     }
   }();
   if (!engine) return engine.failure();
-  core->locker = std::make_unique<Locker>(core->runtime, core->runtime, std::move(engine).value(),
-                                          std::move(options), &core->watchdog);
+  {
+    const RealRuntime::Inside inside(core->runtime);
+    core->locker = std::make_unique<Locker>(core->runtime, core->runtime, std::move(engine).value(),
+                                            std::move(options), &core->watchdog);
+  }
   const std::shared_ptr<Core> shared(core.release(), &destroy);
   const std::shared_ptr<Locker> locker(shared, shared->locker.get());
   locker->set_self(locker);
