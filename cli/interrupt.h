@@ -1,4 +1,4 @@
-// What Ctrl-C (SIGINT, SIGTERM, SIGHUP, SIGQUIT) does before a command is there to pass it on to.
+// Ctrl-C (SIGINT, SIGTERM, SIGHUP, SIGQUIT) before there is a command to pass it on to.
 //
 //   ExitOnSignal  while connecting: nothing is held, so the process ends at once
 //   Interrupt     while a claim is out: triggers a stop_token, so that the wait ends cleanly and

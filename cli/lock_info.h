@@ -10,7 +10,7 @@ namespace holdfast::cli {
 
 Json to_json(const LockInfo& info);
 
-// What others call themselves, and what servers say of them: printable, and not too long.
+// Labels of other holders, as servers report them: printable, and not too long.
 std::string shown_label(const std::string& text);
 
 // "12.3s", or "-" if the engine does not know.

@@ -15,7 +15,7 @@ namespace holdfast::cli {
 int parse_and_act(CLI::App& app, Invocation& invocation, std::vector<std::string> words,
                   const std::function<int(const CLI::ParseError&)>& on_bad_usage);
 
-// What our parent wanted to happen on SIGXFSZ, which we ignore: a write beyond `ulimit -f` must fail
+// The disposition of SIGXFSZ that our parent chose, which we ignore: a write beyond `ulimit -f` must fail
 // with an error, not kill a process that holds a lock. For commands that we start.
 inline struct sigaction file_size_signal{};
 

@@ -6,7 +6,7 @@
 //            lock, renewal  second life   deadline, kills
 //               └──────────(socket)─────────┘
 //
-// What holds, by means:
+// Guarantees, by means:
 //
 //                                  plain                      --isolate
 //   one of the three is killed     the tree is ended          the tree is ended

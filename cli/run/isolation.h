@@ -15,7 +15,7 @@
 
 namespace holdfast::cli {
 
-// What this process forks from now on is in a new namespace. 0, or the errno of what failed.
+// Children that this process forks from now on are in a new namespace. 0, or the errno of what failed.
 // REQUIRES: one thread; nothing was forked by it.
 int enter_isolation();
 

@@ -7,7 +7,7 @@
 
 namespace holdfast::cli {
 
-// What is wrong, and what to mount; none if /proc can be trusted.
+// The problem, and what to mount; none if /proc can be trusted.
 std::optional<std::string> problem_with_proc();
 
 }  // namespace holdfast::cli

@@ -192,7 +192,7 @@ void end_all_children(pid_t main, std::optional<int>* status) {
     Descendants descendants(everybody);
     const Descendants::Count count =
         descendants.find(true) ? descendants.signal_all() : Descendants::Count{};
-    // What was forked meanwhile shows after the others have ended. If all are dying, wait longer:
+    // Children forked meanwhile show after the others have ended. If all are dying, wait longer:
     // to look again would only take time from them.
     pause = count.signalled > 0 ? 1ms : std::min<Duration>(pause * 2, 50ms);
     const int enough = count.signalled > 0 ? count.alive : (count.alive > 0 ? kAll : 1);

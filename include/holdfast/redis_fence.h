@@ -72,7 +72,7 @@ class HOLDFAST_API RedisFence {
   static const std::string& get_script();  // ARGV: token, "exclusive" or "shared"
   // The key of the mark that belongs to `key` (prefix included).
   static std::string mark_key(std::string_view key);
-  // What the scripts need: the data, its mark, the token key of the lock that must not have the same
+  // The keys that the scripts need: the data, its mark, the token key of the lock that must not have the same
   // name, and the highest exclusive token. All four are in one slot of a cluster.
   static std::vector<std::string> script_keys(std::string_view key);
 

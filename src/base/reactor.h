@@ -11,7 +11,7 @@
 // exception ends a dispatch half-way. The price: a handler that takes nothing is called again at
 // once, so interest in what nobody takes must be withdrawn.
 //
-// What can go wrong, and what prevents it:
+// Hazards, and what prevents each:
 //   - A descriptor is closed, and its number is used again, while an event is on its way: an event
 //     carries a slot and its generation, not the number. The generation of a slot that was given
 //     back is another, so the event reaches nobody.

@@ -1,6 +1,6 @@
 // HOLDFAST_REQUIRE(condition): a contract between parts of this library, checked. If it is broken, the process
 // ends with a line on standard error: a lock that goes on after its own rules were broken could let two in.
-// What a user passes in is not checked by this, but answered with a Result or a LockError.
+// Users' input is not checked by this, but answered with a Result or a LockError.
 //
 // HOLDFAST_REQUIRE is always on; use it where it costs next to nothing. HOLDFAST_REQUIRE_DEBUG is for the
 // rest: on in debug and sanitizer builds (without NDEBUG).

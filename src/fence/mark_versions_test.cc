@@ -218,7 +218,7 @@ TEST(FileMarkVersions, TornWriteOfAnOldProgramNeverLosesTheWriter) {
   }
 }
 
-// What an earlier version wrote for 5 and then 6, recorded.
+// Bytes that an earlier version wrote for 5 and then 6, recorded.
 TEST(FileMarkVersions, TheBytesOfAnEarlierVersionAreRead) {
   const TempDir dir;
   std::string image(2 * kStride, '\0');

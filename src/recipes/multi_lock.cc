@@ -18,7 +18,7 @@ MultiLease::MultiLease(std::vector<Lease> leases) : leases_(std::move(leases)) {
     if (lease && lease.record_->shared_locker() == leases_.front().record_->shared_locker()) {
       continue;
     }
-    // What was taken over is released, each by its own client.
+    // Leases that were taken over are released, each by its own client.
     throw LockError(
         Failure(Code::invalid_argument,
                 "the leases of a multi-lock must be of one client, none of them empty"));

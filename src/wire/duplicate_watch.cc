@@ -22,7 +22,7 @@ DuplicateWatch::DuplicateWatch(Runtime& runtime, int descriptor, std::function<v
     : duplicate_(duplicate_of(descriptor)),
       in_child_(duplicate_.number()),
       watch_(runtime, duplicate_.number(), std::move(on_readable), [this] {
-        // What it calls may destroy us, and the function that is running with us.
+        // The callback may destroy us, and the function that is running with us.
         const std::function<void()> then = std::exchange(on_writable_, nullptr);
         if (then) then();
       }) {}

@@ -23,7 +23,7 @@ struct Ownership {
   Ownership beside(const struct stat& database) const;
 };
 
-// What is at a path; a symbolic link is not followed. Nothing if there is nothing. Throws
+// The status of a path; a symbolic link is not followed. Nothing if there is nothing. Throws
 // sqlite::Error.
 std::optional<struct stat> status_of(const std::string& path);
 

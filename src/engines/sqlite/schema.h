@@ -24,7 +24,7 @@ Result<StoreOptions> store_options(const Url& url);
 Result<std::filesystem::path> prepare_file(const std::filesystem::path& path,
                                            const Ownership& ownership);
 
-// What a client has to know of the database that it opened.
+// Facts that a client must know about the database that it opened.
 struct Prepared {
   std::string boot;              // the machine's boot id
   std::int64_t token_floor = 0;  // no token at or below it may be given out
