@@ -155,6 +155,12 @@ Batch SessionRecipe::find_session(std::uint64_t number, const std::string& peer)
   return batch;
 }
 
+Batch SessionRecipe::find_waiting(std::uint64_t number, const std::string& peer) const {
+  Batch batch = find_session(number, peer);
+  batch[0].text += " AND COMMAND <> 'Sleep'";
+  return batch;
+}
+
 // ---- Tokens ------------------------------------------------------------------------------------
 
 // Who gets the lock after us draws after us: the row is ours before the server looks at the lock, whose
