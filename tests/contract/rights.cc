@@ -26,7 +26,8 @@ std::vector<std::string> words_of(const std::string& line) {
   return words;
 }
 
-void run_on(test::RedisServer& server, const std::vector<std::string>& commands) {
+template <class Server>
+void run_on(Server& server, const std::vector<std::string>& commands) {
   for (const std::string& command : commands) {
     const std::string reply = server.command(words_of(command));
     if (reply != "OK") throw std::runtime_error(command + ": " + reply);
@@ -84,6 +85,9 @@ void grant_rights(test::RedisWithSentinels& servers) {
     grant_rights(servers.server(i));
     run_on(servers.server(i), commands_of("redis", "sentinel"));
   }
+  for (int i = 0; i < servers.sentinels(); ++i) {
+    run_on(servers.sentinel(i), commands_of("redis", "sentinels"));
+  }
 }
 
 void grant_rights(test::RedisCluster& cluster) {
@@ -133,7 +137,9 @@ std::string as_app(const std::string& url) {
   const std::size_t path = url.find_first_of("/?", begin);
   const std::size_t at = url.find('@', begin);
   const std::size_t host = at < path ? at + 1 : begin;
-  return url.substr(0, begin) + "app:PASSWORD@" + url.substr(host);
+  const std::string ours = url.substr(0, begin) + "app:PASSWORD@" + url.substr(host);
+  if (url.find("+sentinel://") == std::string::npos) return ours;
+  return with_option(ours, "sentinel_user=app&sentinel_password=PASSWORD");
 }
 
 std::string with_option(const std::string& url, const std::string& option) {
