@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engines.h"
+#include "holdfast/client.h"
 #include "proxy.h"
 
 namespace holdfast::contract {
@@ -30,6 +31,9 @@ class Behind {
   std::vector<std::unique_ptr<test::Proxy>> proxies_;
   std::string url_;
 };
+
+// A client with a short request timeout, in which a busy machine may not open it at the first attempt.
+Client open_hasty(const std::string& url, const ClientOptions& options);
 
 // Runs the scenario on one engine of each kind, all at the same time. It returns what went wrong, empty if nothing
 // did; what went wrong by engine is returned. Not on those whose servers tell clients their own addresses

@@ -35,7 +35,7 @@ const LockOptions kOptions{.ttl = kTtl};
 const ClientOptions kHasty{.request_timeout = 1s, .release_timeout = 100ms};
 
 std::string silence_the_holder(Behind& behind) {
-  Client silent = Client::open(behind.url(), kHasty).value();
+  Client silent = open_hasty(behind.url(), kHasty);
   Client next = Client::open(behind.direct_url()).value();
   Result<Lease> held = silent.mutex("x", kOptions).acquire();
   if (!held) return "not held: " + held.message();
@@ -51,7 +51,7 @@ std::string silence_the_holder(Behind& behind) {
 
 std::string silence_a_waiter(Behind& behind) {
   Client holder = Client::open(behind.direct_url()).value();
-  Client silent = Client::open(behind.url(), kHasty).value();
+  Client silent = open_hasty(behind.url(), kHasty);
   Client next = Client::open(behind.direct_url()).value();
   Result<Lease> held = holder.mutex("x", kOptions).acquire();
   if (!held) return "not held: " + held.message();

@@ -21,8 +21,7 @@ using Fault = std::function<void(Behind&)>;
 std::string release_between(Behind& behind, const Fault& before, const Fault& after) {
   const LockOptions options{.ttl = kTtl};
   Client holder = Client::open(behind.direct_url()).value();
-  Client waiter =
-      Client::open(behind.url(), ClientOptions{.request_timeout = kRequestTimeout}).value();
+  Client waiter = open_hasty(behind.url(), {.request_timeout = kRequestTimeout});
   Result<Lease> held = holder.mutex("x", options).acquire();
   if (!held) return "not held: " + held.message();
   Pending waiting =
