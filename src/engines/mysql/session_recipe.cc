@@ -197,6 +197,12 @@ Batch SessionRecipe::find_session(std::uint64_t number, const std::string& peer)
   return batch;
 }
 
+Batch SessionRecipe::find_waiting(std::uint64_t number, const std::string& peer) const {
+  Batch batch = find_session(number, peer);
+  batch[0].text += " AND COMMAND <> 'Sleep'";
+  return batch;
+}
+
 // ---- Tokens ------------------------------------------------------------------------------------
 
 // After a failover, or with a backup that was restored, the row may be an old one: the clock is ahead of

@@ -255,6 +255,12 @@ Batch SessionRecipe::find_session(std::uint64_t number, const std::string& peer)
   return batch;
 }
 
+Batch SessionRecipe::find_waiting(std::uint64_t number, const std::string& peer) const {
+  Batch batch = find_session(number, peer);
+  batch[0].text += " AND state NOT LIKE 'idle%'";
+  return batch;
+}
+
 // ---- Tokens ------------------------------------------------------------------------------------
 
 std::vector<SqlValue> noting_values(const Key& key, const Claim& claim) {

@@ -321,7 +321,8 @@ Task<Acquisition::Step> Acquisition::wait_in_server() {
     if (recipe_.wait_ends_by_itself()) until = Deadline::at(until.moment() + kGrace);
   }
   held_.session->send_wait(recipe_.wait(held_.key, held_.claim, limit));
-  const Woken woken = co_await held_.session->wait(until, wait_.stop);
+  const std::optional<Woken> woken = co_await wait_for_answer(until);
+  if (!woken) co_return replace_silent_session();
   if (woken != Woken::signalled) {
     const bool ended = co_await interrupt();
     if (!ended) {

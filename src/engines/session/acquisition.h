@@ -41,6 +41,12 @@ class Acquisition {
   Task<std::optional<SqlOutcome>> ask(Batch batch);
   Task<Step> try_once();
   Task<Step> wait_in_server();
+  // Until wait() is answered. Nothing if the server says that it was, and no answer came: the connection
+  // is dead. Asks every half ttl, at most every 15 s.
+  Task<std::optional<Woken>> wait_for_answer(Deadline until);
+  // Whether the server still runs our wait(), as far as it can be asked.
+  Task<bool> waits_in_server();
+  Step replace_silent_session();
   // Ends the wait that is under way in the session. False if that failed.
   Task<bool> interrupt();
   Task<Step> draw_token();

@@ -110,6 +110,8 @@ class Recipe {
   virtual Batch end_session(std::uint64_t number, const std::string& peer) const = 0;
   // One row if the session is still there.
   virtual Batch find_session(std::uint64_t number, const std::string& peer) const = 0;
+  // One row while a statement runs in that session.
+  virtual Batch find_waiting(std::uint64_t number, const std::string& peer) const = 0;
 
   // What everybody can see.
   virtual Batch look(const Key& key) const = 0;
