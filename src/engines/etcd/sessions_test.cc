@@ -12,7 +12,10 @@ BootTime at(Duration since) { return BootTime(1000s + since); }
 
 class EtcdSessionTest : public testing::Test {
  protected:
-  EtcdSessionTest() { session_.confirmed = at(0s); }
+  EtcdSessionTest() {
+    session_.confirmed = at(0s);
+    session_.term = 3;
+  }
   static Header header(std::uint64_t term) { return Header{.revision = 9, .term = term}; }
   Duration confirmed() const { return session_.confirmed - at(0s); }
 
@@ -35,6 +38,16 @@ TEST_F(EtcdSessionTest, AKeepAliveIsNotBelievedWhenTheNextAnswerIsOfAnotherTerm)
 // Terms are those of what a member has applied: of another member they say nothing of the first.
 TEST_F(EtcdSessionTest, AKeepAliveIsNotBelievedWhenAnotherMemberAnswersNext) {
   EXPECT_FALSE(Sessions::confirm(session_, sign_, header(3), 9));
+  EXPECT_EQ(confirmed(), 0s);
+}
+
+// A leader of that time may be stalled, and revokes it when it goes on.
+TEST_F(EtcdSessionTest, ALeaseOfAnEarlierTermIsNotBelieved) {
+  session_.term = 2;
+  EXPECT_FALSE(Sessions::confirm(session_, sign_, header(3), 8));
+  session_.term = 3;
+  session_.outdated = true;
+  EXPECT_FALSE(Sessions::confirm(session_, sign_, header(3), 8));
   EXPECT_EQ(confirmed(), 0s);
 }
 
