@@ -154,7 +154,9 @@ Task<Result<Sign>> Sessions::keep_alive(Session& session, Deadline deadline) {
 bool Sessions::confirm(Session& session, const Sign& sign, const Header& header,
                        std::uint64_t connection) {
   if (connection != sign.connection || header.term != sign.term) return false;
-  if (session.outdated || sign.term != session.term) return false;
+  // (An earlier term: the cluster was restored from a backup.)
+  if (sign.term != session.term) session.outdated = true;
+  if (session.outdated) return false;
   session.confirmed = std::max(session.confirmed, sign.sent_at);
   return true;
 }

@@ -45,10 +45,17 @@ TEST_F(EtcdSessionTest, AKeepAliveIsNotBelievedWhenAnotherMemberAnswersNext) {
 TEST_F(EtcdSessionTest, ALeaseOfAnEarlierTermIsNotBelieved) {
   session_.term = 2;
   EXPECT_FALSE(Sessions::confirm(session_, sign_, header(3), 8));
+  EXPECT_TRUE(session_.outdated);
   session_.term = 3;
-  session_.outdated = true;
-  EXPECT_FALSE(Sessions::confirm(session_, sign_, header(3), 8));
+  EXPECT_FALSE(Sessions::confirm(session_, sign_, header(3), 8)) << "once and for all";
   EXPECT_EQ(confirmed(), 0s);
+}
+
+// Or it would be asked again and again.
+TEST_F(EtcdSessionTest, ALeaseOfALaterTermIsOneOfAClusterThatWasRestored) {
+  session_.term = 7;
+  EXPECT_FALSE(Sessions::confirm(session_, sign_, header(3), 8));
+  EXPECT_TRUE(session_.outdated);
 }
 
 TEST_F(EtcdSessionTest, AnOldKeepAliveTakesNothingBack) {
