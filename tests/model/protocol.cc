@@ -42,6 +42,7 @@ class Steps {
     for (int n = 0; n < config_.sizes.nodes; ++n) {
       if (may_vote(n)) {
         vote(n, claim);
+        if (config_.lives()) confirm(n, claim);
         fences(n, claim);
       }
     }
@@ -90,6 +91,22 @@ class Steps {
     after.word = claim;
     if (!attempt_of(claim).gave_up && !config_.one_guess) locked(next, n, claim);
     accept(next, n, claim, token);
+  }
+
+  // A holder wants one node more. The token is its own, since a majority accepted it for it.
+  void confirm(int n, Claim claim) {
+    const Node& before = node(n);
+    if ((before.word != 0 && before.word != claim) || before.fence_of != 0) return;
+    if (before.fence == 0 || before.fence <= before.floor) return;
+    if ((attempt_of(claim).granted & bit(before.fence - 1)) == 0) return;
+    State& next = add({.kind = Kind::kConfirm,
+                       .node = n,
+                       .claim = claim,
+                       .token = before.fence,
+                       .epoch = before.epoch});
+    Node& after = next.nodes[at(n)];
+    after.word = after.fence_of = claim;
+    after.tenure = before.fence;
   }
 
   static bool has_number(const Node& node, Claim claim) {
@@ -576,6 +593,8 @@ std::string sentence(const Step& step) {
     case Kind::kFence:
       return where + " executes " + who + "'s fence step " + token + " in epoch " + epoch + ": " +
              accepted_text(step);
+    case Kind::kConfirm:
+      return where + " votes once more for " + who + ", which was granted " + token;
     case Kind::kExpire: return "the word of " + who + " ends on " + where + heir;
     case Kind::kGiveUp: return who + " is done or gives up: releases are on their way to all nodes";
     case Kind::kRetry: return who + " tries again under the same claim id";

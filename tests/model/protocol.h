@@ -15,6 +15,7 @@ namespace holdfast::model {
 enum class Kind : std::uint8_t {
   kBegin,    // a client makes a claim and sends its votes to all nodes
   kVote,     // a node executes a vote: the word was free or the claim's own
+  kConfirm,  // a node that rejoined votes for a claim that was granted the token before
   kFence,    // a node accepts a later proposal of a claim
   kExpire,   // a word ends on a node
   kGiveUp,   // a client sends its releases to all nodes and counts no more replies
