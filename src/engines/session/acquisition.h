@@ -56,6 +56,8 @@ class Acquisition {
   Task<Step> make_tables();
   // Its rows are missing, or it was taken away since it was ours.
   Task<Step> start_over();
+  // Waits until nobody can believe in a grant of the server's previous life. REQUIRES: nothing is held.
+  Task<Step> sit_out(Duration quarantine);
   // Makes sure that nothing is held in the session. False if it had to be given up.
   Task<bool> clear();
   Task<Step> clear_and_ask_again();
