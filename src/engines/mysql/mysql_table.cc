@@ -265,7 +265,7 @@ Task<void> MysqlTable::keep_listening() {
       if (co_await reopening_.wait(Deadline::never(), stop) == Woken::cancelled) co_return;
       if (!listening()) continue;
     }
-    co_await keep_keeper();
+    if (runtime_.now() - keeper_heard_at_ > kKeeperPace) background_.spawn(keep_keeper());
     // It may also be somebody else who has opened it anew.
     if (std::exchange(heard_as, process_) != process_ && on_deaf) on_deaf();
     co_await sleep_and_look();
@@ -274,10 +274,12 @@ Task<void> MysqlTable::keep_listening() {
 }
 
 Task<void> MysqlTable::keep_keeper() {
-  if (runtime_.now() - keeper_heard_at_ < kKeeperPace) co_return;
+  // Another one may take its place meanwhile. One that does not answer is closed, and replaced.
   const std::shared_ptr<MariadbConnection> keeper = keeper_;
   std::vector<SqlStatement> anything(1, SqlStatement{"DO 0", {}});
-  const Deadline deadline = Deadline::at(runtime_.now() + settings_.request_timeout);
+  // It is over before the next one is due.
+  const Duration patience = std::min<Duration>(settings_.request_timeout, kKeeperPace / 2);
+  const Deadline deadline = Deadline::at(runtime_.now() + patience);
   keeper_heard_at_ = runtime_.now();
   static_cast<void>(co_await keeper->run(std::move(anything), deadline, background_.stop_token()));
 }

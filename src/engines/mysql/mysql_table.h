@@ -59,7 +59,7 @@ class MysqlTable final : public table::TableServer {
   // Sleeps and looks in turns while anybody waits; for as long as this client lives.
   Task<void> keep_listening();
   Task<void> sleep_and_look();
-  // Lets the keeper say something, lest the server end it.
+  // Lets the keeper say something, lest the server end it. Beside the listener's sleep.
   Task<void> keep_keeper();
   void tell(const SqlRows& news);
   static bool got_lock(const SqlOutcome& outcome);

@@ -60,9 +60,8 @@ table::Dialect make() {
   // given is returned: the token, or 0 if it was not taken.
   sql.take = {
       "INSERT INTO holdfast_lock(name, full_name, token, owner, since, expires, ttl, label)"
-      " VALUES($1, $2, LAST_INSERT_ID(" HOLDFAST_MICROSECONDS "), $3, " HOLDFAST_CLOCK
-      ", " HOLDFAST_CLOCK
-      " + $4, $4, $5)"
+      " VALUES($1, $2, LAST_INSERT_ID(" HOLDFAST_MICROSECONDS
+      "), $3, token * 1000, token * 1000 + $4, $4, $5)"
       " ON DUPLICATE KEY UPDATE"
       " taker = IF((waiting = 0 AND sharing = 0 AND (owner IS NULL OR expires <= VALUES(since)))"
       " OR " HOLDFAST_MINE
