@@ -194,6 +194,12 @@ Batch SessionRecipe::find_session(std::uint64_t number, const std::string& peer)
   return batch;
 }
 
+Batch SessionRecipe::find_wait(const session::Opened& session) const {
+  Batch batch = find_session(session.number, session.peer);
+  batch[0].text += " AND COMMAND = 'Query'";
+  return batch;
+}
+
 // ---- Tokens ------------------------------------------------------------------------------------
 
 // After a failover, or with a backup that was restored, the row may be an old one: the clock is ahead of

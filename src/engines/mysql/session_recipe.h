@@ -46,6 +46,7 @@ class SessionRecipe : public session::Recipe {
   session::Batch interrupt(const session::Opened& session) const override;
   session::Batch end_session(std::uint64_t number, const std::string& peer) const override;
   session::Batch find_session(std::uint64_t number, const std::string& peer) const override;
+  session::Batch find_wait(const session::Opened& session) const override;
   session::Batch look(const session::Key& key) const override;
   LockInfo seen(const Name& name, const SqlOutcome& outcome) const override;
   session::Batch look_at_all(const std::string& prefix) const override;

@@ -284,6 +284,21 @@ Task<Acquisition::Step> Acquisition::try_once() {
   co_return step;
 }
 
+Task<bool> Acquisition::still_waits() {
+  // The answer may be on its way.
+  constexpr Duration kSoon = std::chrono::seconds(1);
+  const Deadline limit = Deadline::at(runtime_.now() + request_timeout_);
+  {
+    const Result<ClerkLoan> clerk = co_await sessions_.take_clerk(limit);
+    if (!clerk) co_return true;  // Nobody knows.
+    Batch batch = recipe_.find_wait(held_.session->opened());
+    const SqlOutcome found = co_await (*clerk)->ask(std::move(batch), limit);
+    if (!found.ok() || !found.results.back().empty()) co_return true;
+  }
+  co_await held_.session->wait(Deadline::at(runtime_.now() + kSoon), wait_.stop);
+  co_return false;
+}
+
 Task<bool> Acquisition::interrupt() {
   // One that comes between two statements of the batch ends neither.
   constexpr Duration kAgain = std::chrono::milliseconds(50);
@@ -321,7 +336,21 @@ Task<Acquisition::Step> Acquisition::wait_in_server() {
     if (recipe_.wait_ends_by_itself()) until = Deadline::at(until.moment() + kGrace);
   }
   held_.session->send_wait(recipe_.wait(held_.key, held_.claim, limit));
-  const Woken woken = co_await held_.session->wait(until, wait_.stop);
+  // The answer may be lost with a connection that nobody says is dead.
+  constexpr Duration kLongestLook = std::chrono::seconds(15);
+  Woken woken = Woken::timed_out;
+  for (;;) {
+    const Duration look = std::min<Duration>(held_.claim.ttl / 2, kLongestLook);
+    const BootTime next = runtime_.now() + runtime_.jitter(look);
+    woken = co_await held_.session->wait(until.sooner(next), wait_.stop);
+    if (woken != Woken::timed_out || until.passed(runtime_.now())) break;
+    const bool waits = co_await still_waits();
+    if (waits || !held_.session->busy()) continue;
+    strays_.add(held_.claim.id, held_.session->opened());  // open() ends it.
+    sessions_.forget(std::exchange(held_.session, nullptr));
+    rounds_ = 0;
+    co_return Step::again;
+  }
   if (woken != Woken::signalled) {
     const bool ended = co_await interrupt();
     if (!ended) {

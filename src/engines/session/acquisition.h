@@ -41,6 +41,8 @@ class Acquisition {
   Task<std::optional<SqlOutcome>> ask(Batch batch);
   Task<Step> try_once();
   Task<Step> wait_in_server();
+  // Whether the server still has the wait that is under way, as far as one can know.
+  Task<bool> still_waits();
   // Ends the wait that is under way in the session. False if that failed.
   Task<bool> interrupt();
   Task<Step> draw_token();

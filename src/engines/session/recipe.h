@@ -111,6 +111,9 @@ class Recipe {
   // One row if the session is still there.
   virtual Batch find_session(std::uint64_t number, const std::string& peer) const = 0;
 
+  // One row if a statement runs in that session.
+  virtual Batch find_wait(const Opened& session) const = 0;
+
   // What everybody can see.
   virtual Batch look(const Key& key) const = 0;
   virtual LockInfo seen(const Name& name, const SqlOutcome& outcome) const = 0;
