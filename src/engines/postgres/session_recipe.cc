@@ -23,6 +23,12 @@ constexpr const char* kLifeSize = "15";
 constexpr const char* kPrepareSession =
     ", set_config('statement_timeout', '0', false),"
     " set_config('idle_in_transaction_session_timeout', '0', false),"
+    // Sessions whose client is gone without a word, those that wait for a lock among them.
+    " set_config('tcp_keepalives_idle', '10', false),"
+    " set_config('tcp_keepalives_interval', '5', false),"
+    " set_config('tcp_keepalives_count', '4', false),"
+    " set_config('tcp_user_timeout', '30000', false),"
+    " set_config('idle_session_timeout', '10min', false),"
     // Else it would not see that the client of a session that waits has gone.
     " set_config('client_connection_check_interval', '500ms', false)";
 
