@@ -120,6 +120,8 @@ class Proxy::Loop {
   ProxyLane& lane(Direction direction) { return lanes_[static_cast<std::size_t>(direction)]; }
   std::vector<std::unique_ptr<ProxyConnection>>& connections() { return connections_; }
   std::int64_t accepted() const { return accepted_; }
+  void set_silent(bool silent) { silent_ = silent; }
+  void set_upstream(const Upstream& upstream) { upstream_ = upstream; }
   void listen_again() {
     checked(listen(listener_, 128), "listen");
     listening_ = true;
@@ -136,7 +138,8 @@ class Proxy::Loop {
       accept_all();
       run_tasks();
       if (stopping_) return;
-      std::vector<pollfd> ready{{wake_, POLLIN, 0}, {listening_ ? listener_ : -1, POLLIN, 0}};
+      std::vector<pollfd> ready{{wake_, POLLIN, 0},
+                                {listening_ && !silent_ ? listener_ : -1, POLLIN, 0}};
       const Clock::time_point now = Clock::now();
       for (const auto& connection : connections_) {
         const auto wishes = connection->wishes(lanes_, now);
@@ -151,7 +154,7 @@ class Proxy::Loop {
   }
 
   void accept_all() {
-    for (;;) {
+    while (!silent_) {
       const int client = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
       if (client < 0) return;
       ++accepted_;
@@ -187,7 +190,7 @@ class Proxy::Loop {
     return static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(end - now).count());
   }
 
-  const Upstream upstream_;
+  Upstream upstream_;
   const int port_;
   const int listener_;
   int wake_ = -1;
@@ -195,6 +198,7 @@ class Proxy::Loop {
   std::vector<std::unique_ptr<ProxyConnection>> connections_;
   std::int64_t accepted_ = 0;
   bool listening_ = false;
+  bool silent_ = false;
   bool stopping_ = false;
   std::mutex mutex_;
   std::vector<std::packaged_task<void()>> tasks_;  // guarded by mutex_
@@ -236,6 +240,16 @@ void Proxy::cut() {
   loop_->call([&] {
     for (auto& connection : loop_->connections()) connection->cut();
   });
+}
+
+void Proxy::silence(bool silent) {
+  set_both(silent ? ProxyMode::hold : ProxyMode::pass);
+  loop_->call([&] { loop_->set_silent(silent); });
+}
+
+void Proxy::lead_to(int upstream_port) {
+  loop_->call([&] { loop_->set_upstream(on_loopback(upstream_port)); });
+  reset();
 }
 
 void Proxy::inject(const std::string& bytes) {
