@@ -82,13 +82,18 @@ void send_at_once(int socket) {
 // The thread owns all state; the methods of Proxy send it tasks and wait for their end.
 class Proxy::Loop {
  public:
-  explicit Loop(const Upstream& upstream)
-      : upstream_(upstream), port_(free_port()), listener_(new_socket()) {
+  explicit Loop(const Upstream& upstream) : upstream_(upstream), listener_(new_socket()) {
     wake_ = checked(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), "eventfd");
     const int yes = 1;
     setsockopt(listener_, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-    const sockaddr_in address = loopback(port_);
-    checked(bind(listener_, reinterpret_cast<const sockaddr*>(&address), sizeof address), "bind");
+    // Somebody else on this machine may be faster.
+    int bound = -1;
+    for (int attempt = 1; bound != 0 && attempt <= 5; ++attempt) {
+      port_ = free_port();
+      const sockaddr_in address = loopback(port_);
+      bound = bind(listener_, reinterpret_cast<const sockaddr*>(&address), sizeof address);
+    }
+    checked(bound, "bind");
     listen_again();
     thread_ = std::thread([this] { run(); });
   }
@@ -191,7 +196,7 @@ class Proxy::Loop {
   }
 
   Upstream upstream_;
-  const int port_;
+  int port_ = 0;
   const int listener_;
   int wake_ = -1;
   ProxyLanes lanes_;  // by Direction

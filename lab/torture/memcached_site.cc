@@ -6,7 +6,7 @@ namespace {
 
 class MemcachedSiteServer : public SiteServer {
  public:
-  MemcachedSiteServer() : memcached_({.movable_clock = true}) {}
+  MemcachedSiteServer() : memcached_({.arguments = {"-m", "2"}, .movable_clock = true}) {}
 
   int port() const override { return memcached_.port(); }
   void pause() override { memcached_.pause(); }
@@ -15,6 +15,19 @@ class MemcachedSiteServer : public SiteServer {
   void restart() override { memcached_.restart(); }
   test::MovableClock& clock() override { return memcached_.clock(); }
   bool alive() override { return memcached_.running(); }
+  // Full, it evicts what was used longest ago. Nothing undoes that.
+  void fill_memory(bool full) override {
+    if (!full) return;
+    const std::string value(24, 'x');
+    for (int batch = 0; batch < 40; ++batch) {
+      std::string request;
+      for (int i = 0; i < 1000; ++i) {
+        request += "set filler-" + std::to_string(batch * 1000 + i) + "-of-the-torture 0 0 " +
+                   std::to_string(value.size()) + " noreply\r\n" + value + "\r\n";
+      }
+      memcached_.ask(request + "mn\r\n");
+    }
+  }
 
  private:
   test::MemcachedServer memcached_;
