@@ -13,6 +13,9 @@ constexpr std::chrono::seconds kBack = -3600s;
 bool never(const Profile&) { return false; }
 bool always(const Profile&) { return true; }
 
+// A lock ends with its session; the holder and the next one learn of it at the same moment.
+bool learns_late(const Profile& profile) { return profile.session_hold; }
+
 // What a single server keeps is lost with it; a quorum has the others.
 bool alone(const Profile& profile) { return !profile.quorum; }
 
@@ -61,7 +64,7 @@ void add_of_clients(std::vector<Fault>& list) {
        .needs = {Can::cut_links},
        .hits_a_client = true,
        .begin = [](Stage& stage, Actor& victim) { stage.cut_off(victim, stage.site().all()); },
-       .breaks_exclusion = never});
+       .breaks_exclusion = learns_late});
   list.push_back(
       {.id = "reply",
        .title = "what a client asks arrives, and the replies are lost",
@@ -69,7 +72,8 @@ void add_of_clients(std::vector<Fault>& list) {
        .hits_a_client = true,
        .begin = [](Stage& stage,
                    Actor& victim) { stage.links(victim, ProxyMode::pass, ProxyMode::drop); },
-       .breaks_exclusion = never});
+       // Its streams have holes: they are reset in the end.
+       .breaks_exclusion = learns_late});
 }
 
 void add_of_memory(std::vector<Fault>& list) {
@@ -88,8 +92,7 @@ void add_of_memory(std::vector<Fault>& list) {
                         stage.site().kill_sessions();
                         stage.fault("all sessions ended by the server", [] {});
                       },
-                  // The holder and the next one learn of it at the same moment.
-                  .breaks_exclusion = [](const Profile& p) { return p.session_hold; }});
+                  .breaks_exclusion = learns_late});
   list.push_back({.id = "restart",
                   .title = "all servers crash and come back with their data",
                   .needs = {Can::restart_full},

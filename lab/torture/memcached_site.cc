@@ -18,12 +18,13 @@ class MemcachedSiteServer : public SiteServer {
   // Full, it evicts what was used longest ago. Nothing undoes that.
   void fill_memory(bool full) override {
     if (!full) return;
-    const std::string value(24, 'x');
-    for (int batch = 0; batch < 40; ++batch) {
+    // Items of each size that a lock may have: memory is shared out by size.
+    for (std::size_t size = 1; size < 260; size += size / 8 + 16) {
+      const std::string value(size, 'x');
       std::string request;
-      for (int i = 0; i < 1000; ++i) {
-        request += "set filler-" + std::to_string(batch * 1000 + i) + "-of-the-torture 0 0 " +
-                   std::to_string(value.size()) + " noreply\r\n" + value + "\r\n";
+      for (int i = 0; i < 10000; ++i) {
+        request += "set " + std::to_string(size) + "-" + std::to_string(i) + " 0 0 " +
+                   std::to_string(size) + " noreply\r\n" + value + "\r\n";
       }
       memcached_.ask(request + "mn\r\n");
     }

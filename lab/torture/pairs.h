@@ -3,7 +3,7 @@
 // must get the lock.
 //
 //   A holds ─┬─ fault 1 ──────────────┬─ heal ─ turns ─ a newcomer asks
-//   B, C wait└────── ½ ttl ─ fault 2 ─┘
+//   B, C wait└────── ¼ ttl ─ fault 2 ─┘
 //
 // A fault that hits a client hits A; a second one hits B, which is next in the queue.
 #pragma once

@@ -69,8 +69,9 @@ std::optional<Expected> expected_of_backup(const Profile& profile) {
   if (profile.quorum) return kSafe;
   if (profile.session_hold) return kSafe;
   Expected expected = kFenceSaves;
-  if (profile.consensus) {
-    // Their tokens are counted in what was restored.
+  if (profile.name == "etcd") {
+    // Its tokens are counted in what was restored. Those of ZooKeeper begin with the number of the
+    // election, and a restored ensemble elects anew.
     expected.harm_fenced = Expect::may;
     expected.token_order = Expect::yes;
   }
@@ -107,9 +108,13 @@ void add_silence(std::vector<Scenario>& list) {
        .expected = expected_of_backup,
        .play = restored_backup,
        .why = [](const Profile& profile) -> std::string {
-         if (profile.consensus) {
-           return "Revisions and transaction ids go on from those of the backup, so that "
-                  "tokens are given again. Restore etcd with --bump-revision.";
+         if (profile.name == "etcd") {
+           return "Revisions go on from that of the backup, so that tokens are given again. "
+                  "Restore etcd with --bump-revision.";
+         }
+         if (profile.name == "zookeeper") {
+           return "Tokens begin with the number of the election, and the restored servers elect "
+                  "anew. After two elections since the backup they would be given again.";
          }
          return "";
        }});

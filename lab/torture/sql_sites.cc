@@ -97,7 +97,10 @@ class DatabaseSiteServer : public SiteServer {
   int port() const override { return server_.port(); }
   void pause() override { server_.pause(); }
   void resume() override { server_.resume(); }
-  void kill() override { server_.kill(); }
+  void kill() override {
+    stall_disk(false);  // PostgreSQL syncs a file before it ends.
+    server_.kill();
+  }
   void restart() override { server_.restart(); }
   test::MovableClock& clock() override { return server_.clock(); }
   bool alive() override { return server_.running(); }
