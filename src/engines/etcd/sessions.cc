@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/looked_in_vain.h"
+
 namespace holdfast::internal::etcd {
 
 namespace {
@@ -74,7 +76,8 @@ Task<void> Sessions::open_in_background(std::int64_t ttl_s, std::shared_ptr<Slot
   slot->opened.set();
 }
 
-Task<Result<SessionPtr>> Sessions::of_ttl(Duration ttl, Deadline deadline, std::stop_token stop) {
+Task<Result<SessionPtr>> Sessions::of_ttl(Duration ttl, std::string key, Deadline deadline,
+                                          std::stop_token stop) {
   const std::int64_t ttl_s = seconds_of(ttl);
   std::shared_ptr<Slot>& place = slots_[ttl_s];
   if (!place) place = std::make_shared<Slot>(runtime_);
@@ -87,7 +90,7 @@ Task<Result<SessionPtr>> Sessions::of_ttl(Duration ttl, Deadline deadline, std::
       co_return session;
     }
     if (session && !session->lost && !session->retired) {
-      const Result<void> fresh = co_await refresh(session, deadline);
+      const Result<void> fresh = co_await refresh(session, key, deadline);
       if (fresh) continue;
       if (fresh.code() != Code::not_held) co_return fresh.failure();
     }
@@ -148,14 +151,13 @@ bool Sessions::confirm(Session& session, const Sign& sign, const Header& header,
   return true;
 }
 
-Task<Result<void>> Sessions::refresh(SessionPtr session, Deadline deadline) {
-  // Any linearizable read will do.
-  const std::string look = encode(Range{.key = std::string(1, '\0'), .end = {}, .keys_only = true});
+Task<Result<void>> Sessions::refresh(SessionPtr session, std::string key, Deadline deadline) {
+  const std::string look = encode(Range{.key = std::move(key), .end = {}, .keys_only = true});
   for (;;) {
     const Result<Sign> sign = co_await keep_alive(*session, deadline);
     if (!sign) co_return sign.failure();
     const Result<Answer> answer = co_await cluster_.call(Method::range, look, deadline);
-    if (!answer) co_return Failure(Code::unreachable, answer.message());
+    if (!answer) co_return looked_in_vain(answer.failure());
     Header header;
     if (!decode_range(answer->message, &header)) {
       co_return cluster_.failed(Code::unreachable, "an answer that makes no sense");
@@ -214,9 +216,11 @@ Task<void> Sessions::look_after(SessionPtr session, Deadline deadline) {
   for (const auto& [key, held] : session->held) {
     if (looked.size() < kMost) looked.emplace_back(key, held);
   }
+  if (looked.empty() && session->readable.empty()) co_return;
   for (const auto& [key, held] : looked) txn.if_created_at(key, held.token);
-  const Range nothing{.key = std::string(1, '\0'), .end = {}, .keys_only = true};
-  txn.range(Txn::Branch::then, nothing);
+  // A transaction that reads nothing would not be linearizable.
+  const std::string read = looked.empty() ? session->readable : looked.front().first;
+  txn.range(Txn::Branch::then, Range{.key = read, .end = {}, .keys_only = true});
   for (const auto& [key, held] : looked) {
     txn.range(Txn::Branch::otherwise, Range{.key = key, .end = {}, .keys_only = true});
   }

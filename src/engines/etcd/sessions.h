@@ -45,6 +45,9 @@ struct Session {
   BootTime unused_since{};
   std::map<std::string, HeldKey> held;  // by key
   std::set<std::string> strays;         // keys that such requests may make
+  // A key of a claim that has used it. A confirmation needs a read, and the user may be allowed to
+  // read the keys of its locks only.
+  std::string readable;
 };
 
 using SessionPtr = std::shared_ptr<Session>;
@@ -65,8 +68,9 @@ class Sessions {
   std::function<void(const ClaimId&)> on_gone;
   std::function<void(const Session&)> on_lost;
 
-  // The session for claims of this ttl.
-  Task<Result<SessionPtr>> of_ttl(Duration ttl, Deadline deadline, std::stop_token stop);
+  // The session for claims of this ttl. `key`: see refresh().
+  Task<Result<SessionPtr>> of_ttl(Duration ttl, std::string key, Deadline deadline,
+                                  std::stop_token stop);
   // One of its own. Kept alive until forget() or give_back().
   Task<Result<SessionPtr>> own(Duration ttl, Deadline deadline, std::stop_token stop);
   void forget(const SessionPtr& session);
@@ -80,8 +84,9 @@ class Sessions {
   // sign believable; then the session is confirmed.
   static bool confirm(Session& session, const Sign& sign, const Header& header,
                       std::uint64_t connection);
-  // Keep-alive and confirmation. not_held as above.
-  Task<Result<void>> refresh(SessionPtr session, Deadline deadline);
+  // Keep-alive and confirmation, by reading `key`: one that the user may read. It needs not be there.
+  // not_held as above.
+  Task<Result<void>> refresh(SessionPtr session, std::string key, Deadline deadline);
 
   void lose(Session& session);
   // What was sent for `key` may be executed at any time to come.

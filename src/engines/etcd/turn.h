@@ -57,6 +57,8 @@ class Turn {
   Task<Result<Grant>> grant(bool waited);
   Task<Result<Grant>> leave(Failure why);
   std::optional<Failure> over(Woken woken);
+  // How long until we look without being told: a lost notification is a delay, never a strand.
+  Duration own_pace() const;
   // Whether it is something that may pass, and has not lasted for too long.
   bool passing(const Failure& failure);
   void answered() { troubled_since_.reset(); }
@@ -72,6 +74,7 @@ class Turn {
   bool clean_ = true;     // our key is not there, nor anything under way that could make it
   bool unsure_ = false;   // a request for our key was not answered
   bool entered_ = false;  // our key has been in the queue
+  bool found_ = false;    // an earlier request had put it there: others may have come behind it
   bool ended_ = false;
   Revision created_ = 0;  // of our key, when it was last seen
   LeaseId lease_ = 0;

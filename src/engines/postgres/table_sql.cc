@@ -7,7 +7,8 @@ namespace holdfast::internal::postgres {
 namespace {
 
 // Not now(), which stands still from the begin of the transaction: a row may be waited for.
-#define HOLDFAST_CLOCK "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint * 1000"
+#define HOLDFAST_MICROSECONDS "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
+#define HOLDFAST_CLOCK HOLDFAST_MICROSECONDS " * 1000"
 
 #define HOLDFAST_WAITER_COLUMNS \
   "w.seq, w.claim, w.mode, w.permits, w.ttl, w.process, w.outlives, w.since, w.label"
@@ -42,16 +43,17 @@ table::Dialect make() {
   sql.begin_reading = {"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"};
   sql.commit = "COMMIT";
   sql.rollback = "ROLLBACK";
-  // excluded.since is now.
+  // excluded.since is now, excluded.token the same in microseconds.
   sql.take = {
       "INSERT INTO holdfast_lock AS l (name, full_name, token, owner, since, expires, ttl, label)"
-      " SELECT $1::bytea, $2::bytea, 1, $3::bytea, c.now, c.now + $4::bigint, $4::bigint, $5::bytea"
+      " SELECT $1::bytea, $2::bytea, c.now / 1000, $3::bytea, c.now, c.now + $4::bigint, "
+      "$4::bigint, $5::bytea"
       " FROM (SELECT " HOLDFAST_CLOCK
       " AS now) c"
       " ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, label = excluded.label,"
       " expires = excluded.expires, ttl = excluded.ttl,"
       " token = CASE WHEN l.owner = excluded.owner AND l.expires > excluded.since"
-      " THEN l.token ELSE l.token + 1 END,"
+      " THEN l.token ELSE greatest(l.token + 1, excluded.token) END,"
       " since = CASE WHEN l.owner = excluded.owner AND l.expires > excluded.since"
       " THEN l.since ELSE excluded.since END"
       " WHERE (l.waiting = 0 AND l.sharing = 0 AND"
@@ -123,7 +125,9 @@ table::Dialect make() {
   // If the row has to be waited for, the server looks at what it has become, and at the waiter as it
   // was before: who changes the queue has to write the row as well, so that the head is another then.
   sql.pass_on.statements = {
-      "WITH given AS (UPDATE holdfast_lock l SET token = l.token + 1, owner = w.claim,"
+      "WITH given AS (UPDATE holdfast_lock l"
+      " SET token = greatest(l.token + 1, " HOLDFAST_MICROSECONDS
+      "), owner = w.claim,"
       " since = " HOLDFAST_CLOCK ", expires = " HOLDFAST_CLOCK
       " + least(w.ttl, $3::bigint), ttl = least(w.ttl, $3::bigint), label = w.label,"
       " waiting = l.waiting - 1, head = w.seq + 1 FROM holdfast_waiter w"
@@ -140,7 +144,8 @@ table::Dialect make() {
       " AS now FROM holdfast_waiter WHERE name = $1 ORDER BY seq LIMIT 1),"
       " next AS MATERIALIZED (SELECT * FROM head"
       " WHERE mode = 0 AND NOT pg_try_advisory_xact_lock_shared(process)),"
-      " given AS (UPDATE holdfast_lock l SET token = l.token + 1, owner = n.claim, since = n.now,"
+      " given AS (UPDATE holdfast_lock l SET token = greatest(l.token + 1, n.now / 1000),"
+      " owner = n.claim, since = n.now,"
       " expires = n.now + n.ttl, ttl = n.ttl, label = n.label, waiting = l.waiting - 1,"
       " head = n.seq + 1 FROM next n"
       " WHERE l.name = $1 AND l.owner = $2 AND l.sharing = 0"
