@@ -88,7 +88,7 @@ void add_databases(std::vector<Profile>& list) {
          .can = can,
          .wall_clock_ttl = table,
          .session_hold = !table,
-         .counted_tokens = true,
+         .database = true,
          .missing = missing,
          .open = [open, recipe](const SiteOptions& options) { return open(recipe, options); }});
   };
