@@ -12,7 +12,8 @@ namespace holdfast::test {
 struct RedisMastersOptions {
   bool tls = false;
   int count = 5;
-  bool durable = false;  // what was answered survives kill()
+  bool durable = false;                // what was answered survives kill()
+  std::vector<std::string> arguments;  // of redis-server; they win over ours
 };
 
 class RedisMasters {

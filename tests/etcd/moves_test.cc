@@ -1,4 +1,5 @@
 // Leadership that is moved by hand (or by an orderly shutdown): calls take longer, and none fails.
+#include <algorithm>
 #include <mutex>
 #include <sstream>
 
@@ -10,14 +11,18 @@ namespace {
 // As `etcdctl` writes them, in the order of the server's members.
 std::vector<std::string> ids_of(const EtcdServer& server) {
   std::vector<std::string> ids(server.size());
-  std::istringstream lines(server.ctl({"member", "list"}));
-  for (std::string line; std::getline(lines, line);) {
-    for (std::size_t i = 0; i < ids.size(); ++i) {
-      if (line.find(":" + std::to_string(server.port(i))) != std::string::npos) {
-        ids[i] = line.substr(0, line.find(','));
+  const auto all_known = [&] {  // A member that has just started has not said yet where it is.
+    std::istringstream lines(server.ctl({"member", "list"}));
+    for (std::string line; std::getline(lines, line);) {
+      for (std::size_t i = 0; i < ids.size(); ++i) {
+        if (line.find(":" + std::to_string(server.port(i))) != std::string::npos) {
+          ids[i] = line.substr(0, line.find(','));
+        }
       }
     }
-  }
+    return std::ranges::none_of(ids, &std::string::empty);
+  };
+  test::wait_for("all members", all_known);
   return ids;
 }
 
@@ -78,15 +83,16 @@ TEST(EtcdMoves, NoAcquireAndNoReleaseFailsWhileTheLeadershipMoves) {
   Load load(server);
   constexpr int kMoves = 40;
   int moved = 0;
+  std::string said;
   for (int attempts = 0; moved < kMoves && attempts < 3 * kMoves; ++attempts) {
     const int before = load.sections();
     int status = 0;
-    server.ctl({"move-leader", ids.at((server.leader() + 1) % ids.size())}, status);
+    said = server.ctl({"move-leader", ids.at((server.leader() + 1) % ids.size())}, status);
     if (status == 0) ++moved;
     EXPECT_TRUE(eventually([&] { return load.sections() > before; })) << "it stands still";
   }
   load.end();
-  EXPECT_EQ(moved, kMoves);
+  EXPECT_EQ(moved, kMoves) << said;
   EXPECT_THAT(load.failures(), testing::IsEmpty()) << load.failures().size() << " failures";
 }
 

@@ -29,12 +29,22 @@ struct Rules {
   bool rejoin_epoch_is_new = true;     // the epoch exceeds those of a majority of the others *now*;
                                        // else it may have been chosen before the node's last life
   bool votes_need_established = true;  // nobody votes in an epoch before a majority has it
+  bool restarted_votes = false;        // a node that was restarted votes on with the data it has
+  bool restart_ends_rejoin = true;     // else a restored copy goes on with a rejoin of its time
+  bool restored_claim_stays = false;   // a rejoin keeps the claim in the F that the node has
+  bool refounds_by_clock = true;       // above all tokens that were ever accepted, read or not: a
+                                       // clock that was not set back is above them
+  bool refounds_with_memory = true;    // only nodes that were open; else empty ones too
   bool reuses_claim_id = false;        // an attempt that gave up tries again under its old id
 };
 
 struct Config {
   Sizes sizes = {};
-  int wipes = 0;
+  int wipes = 0;              // restarts without data
+  int restarts = 0;           // with all data
+  int restores = 0;           // with older data: any copy of the node's own
+  bool copies = false;        // copies may be taken at any time; else the first one is the only one
+  bool refounds = false;      // if too few nodes are open
   bool expiry = true;         // any word may end at any moment (else only by release)
   bool reservations = false;  // a word that ends may pass to any claim that waits
   bool one_guess = false;     // every attempt begins with token 1 and proposes no other: smaller
@@ -48,6 +58,7 @@ struct Config {
   // A statement that is too strong, to show that it is: see properties.h.
   bool words_alone_protect = false;
 
+  bool lives() const { return wipes + restarts + restores > 0; }
   int majority() const { return rules.half_is_enough ? sizes.nodes / 2 : sizes.nodes / 2 + 1; }
   int rejoin_quorum() const {
     return (sizes.nodes - 1) / 2 + 1 - (rules.rejoin_reads_majority ? 0 : 1);

@@ -25,6 +25,7 @@ struct Coverage {
   std::uint64_t second_round = 0;  // grants by the fence step
   std::uint64_t later_epoch = 0;   // grants in an epoch made by a rejoin
   std::uint64_t rejoins = 0;       // rejoins completed
+  std::uint64_t refoundings = 0;   // refoundings completed at a node
   std::uint64_t late = 0;          // grants of a token below one that was granted already
 };
 
@@ -52,6 +53,7 @@ class Redlock {
     for (const Attempt& attempt : after.attempts) granted |= attempt.granted;
     if (is_new && granted != 0) ++coverage.states_with_grants;
     if (step.kind == Kind::kOpen) ++coverage.rejoins;
+    if (step.kind == Kind::kAdopt) ++coverage.refoundings;
     if (step.granted == 0) return;
     ++(step.kind == Kind::kFence ? coverage.second_round : coverage.first_round);
     if (step.epoch > 1) ++coverage.later_epoch;
@@ -75,7 +77,8 @@ bool exercised(const Run& run, const Coverage& coverage) {
   if (coverage.states_with_grants == 0 || coverage.first_round == 0) return false;
   if (!run.config.one_guess && coverage.second_round == 0) return false;
   if (run.config.expiry && !run.config.one_guess && coverage.late == 0) return false;
-  return run.config.wipes == 0 || (coverage.rejoins > 0 && coverage.later_epoch > 0);
+  if (run.config.refounds && coverage.refoundings == 0) return false;
+  return !run.config.lives() || (coverage.rejoins > 0 && coverage.later_epoch > 0);
 }
 
 bool as_expected(const Run& run, const Outcome<Redlock>& outcome, const Coverage& coverage) {
@@ -100,10 +103,10 @@ bool perform(const Run& run, bool all_history) {
               took.count());
   std::printf(
       "  states with grants %ju; steps that grant: by votes %ju, by the fence step %ju, in a later "
-      "epoch %ju, below a token granted before %ju; rejoins completed %ju\n",
+      "epoch %ju, below a token granted before %ju; rejoins completed %ju, refoundings %ju\n",
       std::uintmax_t{saw.states_with_grants}, std::uintmax_t{saw.first_round},
       std::uintmax_t{saw.second_round}, std::uintmax_t{saw.later_epoch}, std::uintmax_t{saw.late},
-      std::uintmax_t{saw.rejoins});
+      std::uintmax_t{saw.rejoins}, std::uintmax_t{saw.refoundings});
   if (outcome.violation) print_way(run, outcome);
   const bool good = as_expected(run, outcome, saw);
   std::printf("  %s: %s\n", good ? "as expected" : "NOT AS EXPECTED",

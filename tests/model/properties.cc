@@ -120,7 +120,7 @@ std::optional<std::string> violation(const Config& config, const State& state) {
     if (Found found = intact_but_overtaken(config, state)) return found;
     if (Found found = current_but_overtaken(config, state)) return found;
   }
-  if (!config.expiry && config.wipes == 0) return not_exclusive(config, state);
+  if (!config.expiry && !config.lives()) return not_exclusive(config, state);
   return {};
 }
 

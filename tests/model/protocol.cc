@@ -22,8 +22,9 @@ class Steps {
     for (Claim claim = 1; claim <= config_.sizes.claims; ++claim) attempt(claim);
     for (int n = 0; n < config_.sizes.nodes; ++n) {
       words(n);
-      if (config_.wipes > 0) lives(n);
+      if (config_.lives()) lives(n);
     }
+    if (config_.refounds) refound();
   }
 
  private:
@@ -41,6 +42,7 @@ class Steps {
     for (int n = 0; n < config_.sizes.nodes; ++n) {
       if (may_vote(n)) {
         vote(n, claim);
+        if (config_.lives()) confirm(n, claim);
         fences(n, claim);
       }
     }
@@ -76,6 +78,7 @@ class Steps {
     const Node& before = node(n);
     if (before.word != 0 && before.word != claim) return;  // busy
     Token token = attempt_of(claim).guess;
+    if (token <= before.floor) return;
     if (rules_.counters) {
       // Whoever asks twice gets the number that it has: the mistake is not a lost reply.
       if (before.fence == config_.sizes.tokens || has_number(before, claim)) return;
@@ -88,6 +91,22 @@ class Steps {
     after.word = claim;
     if (!attempt_of(claim).gave_up && !config_.one_guess) locked(next, n, claim);
     accept(next, n, claim, token);
+  }
+
+  // A holder wants one node more. The token is its own, since a majority accepted it for it.
+  void confirm(int n, Claim claim) {
+    const Node& before = node(n);
+    if ((before.word != 0 && before.word != claim) || before.fence_of != 0) return;
+    if (before.fence == 0 || before.fence <= before.floor) return;
+    if ((attempt_of(claim).granted & bit(before.fence - 1)) == 0) return;
+    State& next = add({.kind = Kind::kConfirm,
+                       .node = n,
+                       .claim = claim,
+                       .token = before.fence,
+                       .epoch = before.epoch});
+    Node& after = next.nodes[at(n)];
+    after.word = after.fence_of = claim;
+    after.tenure = before.fence;
   }
 
   static bool has_number(const Node& node, Claim claim) {
@@ -122,7 +141,7 @@ class Steps {
     if (!has_locked_majority(state_, claim, bit(before.epoch - 1))) return;
     for (int t = attempt_of(claim).guess + 1; t <= config_.sizes.tokens; ++t) {
       const auto token = static_cast<Token>(t);
-      if (!may_accept(before, claim, token)) continue;
+      if (!may_accept(before, claim, token) || token <= before.floor) continue;
       State& next = add(
           {.kind = Kind::kFence, .node = n, .claim = claim, .token = token, .epoch = before.epoch});
       accept(next, n, claim, token);
@@ -140,6 +159,7 @@ class Steps {
     out_.back().step.accepted = true;
     node.fence = token;
     node.fence_of = claim;
+    state.top = std::max(state.top, token);
     if (node.word == claim) node.tenure = token;
 
     Attempt& attempt = attempt_in(state, claim);
@@ -237,23 +257,191 @@ class Steps {
   void lives(int n) {
     const Node& before = node(n);
     if (state_.wipes < config_.wipes && before.marker != Marker::kBlank) wipe(n);
-    if (before.marker != Marker::kOpen) rejoin(n);
-    if (before.marker == Marker::kJoining) complete(n);
+    if (state_.restarts < config_.restarts) restart(n);
+    if (state_.restores < config_.restores) {
+      if (config_.copies) copy(n);
+      restore(n);
+    }
+    if (before.marker != Marker::kOpen && !before.refounds) rejoin(n);
+    if (before.marker == Marker::kJoining && !before.refounds) complete(n);
+    if (before.marker == Marker::kJoining && before.refounds) finish(n);
     if (before.marker != Marker::kOpen) return;
     for (int epoch = before.epoch + 1; epoch <= state_.newest; ++epoch) {
       State& next = add({.kind = Kind::kRaise, .node = n, .epoch = static_cast<Epoch>(epoch)});
-      next.nodes[at(n)].epoch = static_cast<Epoch>(epoch);
+      Node& after = next.nodes[at(n)];
+      after.epoch = static_cast<Epoch>(epoch);
+      after.floor = std::max(after.floor, state_.floors[at(epoch - 1)]);
       establish(next);
     }
+  }
+
+  // ---- Restarts ---------------------------------------------------------------------------------
+
+  static Copy copy_of(const Node& node) {
+    return {.marker = node.marker,
+            .epoch = node.epoch,
+            .word = node.word,
+            .fence = node.fence,
+            .fence_of = node.fence_of,
+            .floor = node.floor,
+            .remembers = node.remembers};
+  }
+
+  // One node's copy is enough for the restore that is to come; the others keep their first one.
+  void copy(int n) {
+    for (int i = 0; i < config_.sizes.nodes; ++i) {
+      if (i != n && node(i).copy != Copy()) return;
+    }
+    if (node(n).copy == copy_of(node(n))) return;
+    add({.kind = Kind::kCopy, .node = n}).nodes[at(n)].copy = copy_of(node(n));
+  }
+
+  // Clients see that it is another process. It has its marker, but that is the other's.
+  void restart(int n) {
+    const Marker marker = node(n).marker;
+    if (marker != Marker::kOpen && marker != Marker::kJoining) return;
+    if (marker == Marker::kOpen && rules_.restarted_votes) return;
+    State& next = add({.kind = Kind::kRestart, .node = n});
+    ++next.restarts;
+    close(next, n);
+  }
+
+  void close(State& next, int n) const {
+    Node& after = next.nodes[at(n)];
+    if (node(n).marker == Marker::kJoining && !node(n).refounds) end_reading(next, node(n).rejoin);
+    after.marker = Marker::kClosed;
+    after.refounds = after.has_read = false;
+    after.rejoin = 0;
+  }
+
+  void restore(int n) {
+    const Copy& old = node(n).copy;
+    State& next = add({.kind = Kind::kRestore, .node = n, .token = old.fence, .epoch = old.epoch});
+    ++next.restores;
+    close(next, n);
+    Node& after = next.nodes[at(n)];
+    after.epoch = old.epoch;
+    after.word = old.word;
+    after.fence = old.fence;
+    after.fence_of = old.fence_of;
+    after.floor = old.floor;
+    after.remembers = old.remembers;
+    after.tenure = 0;
+    if (old.marker == Marker::kBlank) after.marker = Marker::kBlank;
+    if (old.marker == Marker::kOpen && rules_.restarted_votes) after.marker = Marker::kOpen;
+    const int slot = free_slot();
+    if (old.marker == Marker::kJoining && !rules_.restart_ends_rejoin && slot >= 0) {
+      after.marker = Marker::kJoining;
+      after.rejoin = static_cast<std::uint8_t>(slot);
+    }
+    if (next.restores == config_.restores) {
+      for (Node& each : next.nodes) each.copy = Copy();
+    }
+  }
+
+  // ---- Refounding -------------------------------------------------------------------------------
+
+  bool may_refound(const Node& node) const {
+    if (node.marker == Marker::kOpen) return false;
+    if (node.marker == Marker::kJoining && node.has_read) return false;  // it is as good as open
+    return node.remembers || !rules_.refounds_with_memory;
+  }
+
+  // Too few are open for a rejoin. Some of the closed ones get a new epoch, which names the process
+  // that each of them is: it is nobody's but theirs, and no vote was ever given in it.
+  void refound() {
+    const int epoch = state_.newest + 1;
+    if (epoch > config_.sizes.epochs) return;
+    int open = 0;
+    unsigned closed = 0;
+    for (int i = 0; i < config_.sizes.nodes; ++i) {
+      if (node(i).marker == Marker::kOpen) ++open;
+      if (may_refound(node(i))) closed |= 1U << i;
+    }
+    for (unsigned set = closed; set != 0; set = (set - 1) & closed) {
+      if (open + std::popcount(set) >= config_.majority()) begin_refounding(set, epoch);
+    }
+  }
+
+  void begin_refounding(unsigned set, int epoch) {
+    const auto e = static_cast<Epoch>(epoch);
+    State& next = add({.kind = Kind::kRefound, .epoch = e, .other = static_cast<int>(set)});
+    next.newest = e;
+    next.floors[at(epoch - 1)] = rules_.refounds_by_clock ? state_.top : Token{0};
+    for (int i = 0; i < config_.sizes.nodes; ++i) {
+      if ((set >> i & 1U) == 0) continue;
+      close(next, i);
+      Node& after = next.nodes[at(i)];
+      after.marker = Marker::kJoining;
+      after.refounds = true;
+      after.epoch = e;
+      after.floor = std::max(after.floor, next.floors[at(epoch - 1)]);
+      forget_claim(after);
+    }
+  }
+
+  // It may have accepted the same token for another since the copy was taken.
+  void forget_claim(Node& after) const {
+    if (!rules_.restored_claim_stays || after.fence == 0) after.fence_of = 0;
+  }
+
+  // Whether a node that refounds may count on what another one has: it refuses all older epochs.
+  bool stands_by(const Node& other, const Node& refounding) const {
+    if (other.marker == Marker::kOpen) {
+      return other.epoch >= refounding.epoch &&
+             other.floor >= state_.floors[at(refounding.epoch - 1)];
+    }
+    return other.marker == Marker::kJoining && other.refounds && other.epoch == refounding.epoch;
+  }
+
+  void finish(int n) {
+    const Node& before = node(n);
+    if (before.has_read) {
+      State& next =
+          add({.kind = Kind::kOpen, .node = n, .token = before.fence, .epoch = before.epoch});
+      Node& after = next.nodes[at(n)];
+      after.marker = Marker::kOpen;
+      after.refounds = after.has_read = false;
+      after.remembers = true;
+      establish(next);
+      return;
+    }
+    unsigned others = 0;
+    for (int i = 0; i < config_.sizes.nodes; ++i) {
+      if (i != n && stands_by(node(i), before)) others |= 1U << i;
+    }
+    // More than a majority can only know more.
+    for (unsigned set = others;; set = (set - 1) & others) {
+      if (std::popcount(set) + 1 == config_.majority()) adopt(n, set);
+      if (set == 0) break;
+    }
+  }
+
+  void adopt(int n, unsigned set) {
+    State& next = add({.kind = Kind::kAdopt, .node = n, .other = static_cast<int>(set)});
+    Node& after = next.nodes[at(n)];
+    after.has_read = true;
+    for (int i = 0; i < config_.sizes.nodes; ++i) {
+      if ((set >> i & 1U) == 0) continue;
+      after.floor = std::max(after.floor, node(i).floor);
+      if (node(i).fence <= after.fence) continue;
+      after.fence = node(i).fence;
+      after.fence_of = 0;
+    }
+    out_.back().step.token = after.fence;
   }
 
   void wipe(int n) {
     State& next = add({.kind = Kind::kWipe, .node = n});
     ++next.wipes;
-    if (node(n).marker == Marker::kJoining) end_reading(next, node(n).rejoin);
+    if (node(n).marker == Marker::kJoining && !node(n).refounds) end_reading(next, node(n).rejoin);
     Node& after = next.nodes[at(n)];
-    after = Node{
-        .marker = Marker::kBlank, .epoch = 0, .read_by = after.read_by, .replies = after.replies};
+    after = Node{.marker = Marker::kBlank,
+                 .epoch = 0,
+                 .read_by = after.read_by,
+                 .replies = after.replies,
+                 .remembers = false,
+                 .copy = after.copy};
   }
 
   // The node notes that it joins, before anything is asked of the others: whoever began before the
@@ -278,7 +466,7 @@ class Steps {
   int free_slot() const {
     unsigned used = 0;
     for (const Node& each : state_.nodes) {
-      if (each.marker == Marker::kJoining) used |= 1U << each.rejoin;
+      if (each.marker == Marker::kJoining && !each.refounds) used |= 1U << each.rejoin;
     }
     return std::countr_one(used) < 2 ? std::countr_one(used) : -1;
   }
@@ -302,7 +490,8 @@ class Steps {
     Node& after = next.nodes[at(n)];
     after.marker = Marker::kJoining;
     after.epoch = epoch;
-    after.fence = after.fence_of = 0;
+    if (!after.remembers) after.fence = 0;
+    forget_claim(after);
     after.rejoin = static_cast<std::uint8_t>(slot);
     next.newest = std::max(next.newest, epoch);
   }
@@ -320,6 +509,7 @@ class Steps {
     end_reading(next, node(n).rejoin);
     next.nodes[at(n)].marker = Marker::kOpen;
     next.nodes[at(n)].rejoin = 0;
+    next.nodes[at(n)].remembers = true;
     establish(next);
   }
 
@@ -330,9 +520,10 @@ class Steps {
     State& next = add({.kind = Kind::kRead, .node = n, .token = source.fence, .other = other});
     next.nodes[at(other)].read_by |= bit(node(n).rejoin);
     Node& after = next.nodes[at(n)];
+    after.floor = std::max(after.floor, source.floor);
     if (source.fence <= after.fence) return;
     after.fence = source.fence;
-    if (rules_.rejoin_copies_claim) after.fence_of = source.fence_of;
+    after.fence_of = rules_.rejoin_copies_claim ? source.fence_of : Claim{0};
   }
 
   static void end_reading(State& state, int slot) {
@@ -357,6 +548,14 @@ class Steps {
 };
 
 std::string node_name(int n) { return "n" + std::to_string(n + 1); }
+
+std::string nodes_in(int set) {
+  std::string text;
+  for (int n = 0; n < kMaxNodes; ++n) {
+    if ((set >> n & 1) != 0) text += (text.empty() ? "" : ", ") + node_name(n);
+  }
+  return text.empty() ? "nobody" : text;
+}
 
 std::string accepted_text(const Step& step) {
   std::string text = step.accepted ? "accepted" : "not accepted";
@@ -394,6 +593,8 @@ std::string sentence(const Step& step) {
     case Kind::kFence:
       return where + " executes " + who + "'s fence step " + token + " in epoch " + epoch + ": " +
              accepted_text(step);
+    case Kind::kConfirm:
+      return where + " votes once more for " + who + ", which was granted " + token;
     case Kind::kExpire: return "the word of " + who + " ends on " + where + heir;
     case Kind::kGiveUp: return who + " is done or gives up: releases are on their way to all nodes";
     case Kind::kRetry: return who + " tries again under the same claim id";
@@ -403,6 +604,14 @@ std::string sentence(const Step& step) {
     case Kind::kRaise: return where + " is raised to epoch " + epoch;
     case Kind::kRead:
       return "the rejoin of " + where + " reads F = " + token + " from " + node_name(step.other);
+    case Kind::kCopy: return "somebody copies the data of " + where;
+    case Kind::kRestart: return where + " restarts with its data";
+    case Kind::kRestore:
+      return where + " restarts with the copy: epoch " + epoch + ", F = " + token;
+    case Kind::kRefound:
+      return nodes_in(step.other) + " begin to rejoin together in epoch " + epoch;
+    case Kind::kAdopt:
+      return where + " reads F = " + token + " from itself and " + nodes_in(step.other);
     case Kind::kOpen: return where + " opens in epoch " + epoch + " with F = " + token;
   }
   return "?";

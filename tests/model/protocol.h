@@ -15,6 +15,7 @@ namespace holdfast::model {
 enum class Kind : std::uint8_t {
   kBegin,    // a client makes a claim and sends its votes to all nodes
   kVote,     // a node executes a vote: the word was free or the claim's own
+  kConfirm,  // a node that rejoined votes for a claim that was granted the token before
   kFence,    // a node accepts a later proposal of a claim
   kExpire,   // a word ends on a node
   kGiveUp,   // a client sends its releases to all nodes and counts no more replies
@@ -25,6 +26,11 @@ enum class Kind : std::uint8_t {
   kRaise,    // an open node takes a later epoch
   kRead,     // a rejoin reads the F of a node
   kOpen,     // a rejoin is complete
+  kCopy,     // somebody copies the data of a node
+  kRestart,  // a node restarts with its data
+  kRestore,  // a node restarts with the copy
+  kRefound,  // several nodes that restarted begin to rejoin together
+  kAdopt,    // one of them reads the F of a majority
 };
 
 struct Step {
@@ -34,7 +40,7 @@ struct Step {
   Token token = 0;
   Epoch epoch = 0;
   Claim next = 0;  // kExpire, kRelease: to whom the word passes (0: to nobody)
-  int other = -1;  // kRead: whose F is read
+  int other = -1;  // kRead: whose F is read; kRefound, kAdopt: the nodes, as bits
   // What came of it.
   bool accepted = false;
   Token granted = 0;  // the claim has its majority with this step

@@ -63,7 +63,10 @@ class Reducer {
     return node.fence_of == claim || config_.rules.equal_token_of_another;
   }
 
-  int wipes_left() const { return config_.wipes - state_.wipes; }
+  // Nodes that may yet go back.
+  int wipes_left() const {
+    return config_.wipes - state_.wipes + config_.restores - state_.restores;
+  }
 
   std::span<const Node> nodes() const {
     return std::span<const Node>(state_.nodes).first(static_cast<std::size_t>(config_.sizes.nodes));

@@ -43,6 +43,46 @@ const Config kFourWipes{.sizes = sizes(4, 2, 1, 3), .wipes = 2, .expiry = false,
 const Config kFiveWipesSmall{
     .sizes = sizes(5, 2, 1, 2), .wipes = 2, .expiry = false, .one_guess = true};
 
+Sizes with_restarts(int nodes, Claim claims, Token tokens, Epoch epochs) {
+  Sizes all = sizes(nodes, claims, tokens, epochs);
+  all.restarts = true;
+  return all;
+}
+
+const Config kOneRestore{
+    .sizes = with_restarts(3, 2, 2, 2), .restores = 1, .copies = true, .stops_when_granted = true};
+const Config kWipeAndRestore{.sizes = with_restarts(3, 2, 1, 3),
+                             .wipes = 1,
+                             .restores = 1,
+                             .copies = true,
+                             .one_guess = true};
+const Config kAllRestart{.sizes = with_restarts(3, 2, 2, 2),
+                         .restarts = 3,
+                         .refounds = true,
+                         .stops_when_granted = true};
+const Config kMajorityRestarts{.sizes = with_restarts(3, 2, 2, 2),
+                               .restarts = 2,
+                               .refounds = true,
+                               .stops_when_granted = true};
+const Config kMajorityRestored{.sizes = with_restarts(3, 2, 2, 2),
+                               .restores = 2,
+                               .refounds = true,
+                               .stops_when_granted = true};
+const Config kRefoundTwice{.sizes = with_restarts(3, 2, 2, 3),
+                           .restores = 3,
+                           .refounds = true,
+                           .stops_when_granted = true};
+const Config kRefoundAfterWipe{.sizes = with_restarts(3, 2, 1, 3),
+                               .wipes = 1,
+                               .restarts = 2,
+                               .refounds = true,
+                               .one_guess = true};
+
+Config without_clock(Config config) {
+  config.rules.refounds_by_clock = false;
+  return config;
+}
+
 // Collects runs; its words are those that CMakeLists.txt looks for.
 struct Holds {
   std::vector<Run>& all;
@@ -80,6 +120,28 @@ void add_promises(std::vector<Run>& all) {
   holds("RedlockFiveNodesTwoWipes",
         "5 nodes, 2 attempts, token 1 only, two empty restarts, one new epoch", kFiveWipesSmall);
 
+  holds("RedlockRestoredCopy",
+        "3 nodes, 2 attempts, tokens 1-2, one node restarts with any older data", kOneRestore);
+  holds("RedlockWipeAndRestore",
+        "3 nodes, 2 attempts, token 1 only, an empty restart and one with any older data",
+        kWipeAndRestore);
+  holds("RedlockAllRestart",
+        "3 nodes, 2 attempts, token 1 only, three restarts with all data, no clock",
+        one_token(without_clock(kAllRestart)));
+  holds("RedlockRefoundAfterWipe",
+        "3 nodes, 2 attempts, token 1 only, an empty restart, two with all data, no clock",
+        without_clock(kRefoundAfterWipe));
+  holds("RedlockMajorityRestored",
+        "3 nodes, 2 attempts, tokens 1-2, two restarts with the first data, refounding by clock",
+        kMajorityRestored);
+
+  deep("RedlockMajorityRestarts",
+       "3 nodes, 2 attempts, tokens 1-2, two restarts with all data, refounding without a clock",
+       without_clock(kMajorityRestarts));
+  deep("RedlockAllRestartTwoTokens", "the same with tokens 1-2", without_clock(kAllRestart));
+  deep("RedlockRefoundTwice",
+       "3 nodes, 2 attempts, tokens 1-2, three restarts with the first data, two new epochs",
+       kRefoundTwice);
   deep("RedlockOneWipeThreeTokens", "3 nodes, 2 attempts, tokens 1-3, one node restarts empty",
        kOneWipe);
   deep("RedlockOneWipeReserved", "the same with words that pass to a waiter", reserved(kOneWipe));
@@ -134,11 +196,28 @@ void add_mistakes_of_recovery(std::vector<Run>& all) {
           one_token(kTwoWipes), [](Rules& rules) { rules.votes_need_established = false; });
 }
 
+void add_mistakes_of_restarts(std::vector<Run>& all) {
+  const Refutes refutes{all};
+  refutes("RefutesRestoredCopyVotes", "a node that restarted with older data votes at once",
+          "unique", kOneRestore, [](Rules& rules) { rules.restarted_votes = true; });
+  refutes("RefutesRejoinSpansRestart", "a restored copy goes on with a rejoin of its time",
+          "unique", kWipeAndRestore, [](Rules& rules) { rules.restart_ends_rejoin = false; });
+  refutes("RefutesRestoredClaim", "a rejoin keeps the claim in the F of an older copy", "unique",
+          kWipeAndRestore, [](Rules& rules) { rules.restored_claim_stays = true; });
+  refutes("RefutesRefoundWithoutClock",
+          "a majority restored from older data refounds above what it remembers", "unique",
+          kMajorityRestored, [](Rules& rules) { rules.refounds_by_clock = false; });
+  refutes("RefutesEmptyNodeRefounds", "a node that lost its data refounds with one that has them",
+          "unique", without_clock(kRefoundAfterWipe),
+          [](Rules& rules) { rules.refounds_with_memory = false; });
+}
+
 std::vector<Run> make_runs() {
   std::vector<Run> all;
   add_promises(all);
   add_mistakes(all);
   add_mistakes_of_recovery(all);
+  add_mistakes_of_restarts(all);
   return all;
 }
 

@@ -58,6 +58,19 @@ void node_fields(Bits& bits, NodeT& node, const Sizes& sizes) {
     bits.field(node.rejoin, 1);
     bits.field(node.read_by, 2);
   }
+  if (sizes.restarts) {
+    bits.field(node.floor, 2);
+    bits.field(node.remembers, 1);
+    bits.field(node.refounds, 1);
+    bits.field(node.has_read, 1);
+    bits.field(node.copy.marker, 2);
+    bits.field(node.copy.epoch, 2);
+    bits.field(node.copy.word, 2);
+    bits.field(node.copy.fence, 2);
+    bits.field(node.copy.fence_of, 2);
+    bits.field(node.copy.floor, 2);
+    bits.field(node.copy.remembers, 1);
+  }
 }
 
 void put_replies(Packer& bits, const Replies& replies, const Sizes& sizes) {
@@ -79,12 +92,18 @@ void take_replies(Unpacker& bits, Replies& replies, const Sizes& sizes) {
   replies.accepted = static_cast<std::uint16_t>(accepted);
 }
 
+// Of what node_fields and other_fields write for runs with restarts. Tokens take two bits there.
+constexpr int kWidthOfRestarts = 18;
+constexpr int kWidthOfCounts = 10;
+
 int width_of_node(const Sizes& sizes) {
-  return 10 + (sizes.epochs > 1 ? 7 : 0) + sizes.claims * sizes.epochs * (1 + sizes.tokens);
+  return 10 + (sizes.epochs > 1 ? 7 : 0) + (sizes.restarts ? kWidthOfRestarts : 0) +
+         sizes.claims * sizes.epochs * (1 + sizes.tokens);
 }
 
 int width_of_attempts(const Sizes& sizes) {
-  return 4 + kMaxEpochs + sizes.claims * (5 + 2 * sizes.tokens);
+  return 4 + kMaxEpochs + (sizes.restarts ? kWidthOfCounts : 0) +
+         sizes.claims * (5 + 2 * sizes.tokens);
 }
 
 template <typename Bits, typename AttemptT>
@@ -97,10 +116,17 @@ void attempt_fields(Bits& bits, AttemptT& attempt, const Sizes& sizes) {
 }
 
 template <typename Bits, typename StateT>
-void other_fields(Bits& bits, StateT& state) {
+void other_fields(Bits& bits, StateT& state, const Sizes& sizes) {
   bits.field(state.newest, 2);
   bits.field(state.established, kMaxEpochs);
   bits.field(state.wipes, 2);
+  if (sizes.restarts) {
+    bits.field(state.restarts, 2);
+    bits.field(state.restores, 2);
+    bits.field(state.top, 2);
+    bits.field(state.floors[1], 2);
+    bits.field(state.floors[2], 2);
+  }
 }
 
 // `width` bits of a key, from bit `at` on.
@@ -131,6 +157,8 @@ Key key_in_order(const State& state, const Sizes& sizes, const Order& order) {
     Node node = state.nodes[n];
     node.word = name[node.word];
     node.fence_of = name[node.fence_of];
+    node.copy.word = name[node.copy.word];
+    node.copy.fence_of = name[node.copy.fence_of];
     Packer bits;
     node_fields(bits, node, sizes);
     for (std::size_t i = 0; i < claims; ++i) put_replies(bits, node.replies[order[i]], sizes);
@@ -145,7 +173,7 @@ Key key_in_order(const State& state, const Sizes& sizes, const Order& order) {
     put_bits(key, static_cast<int>(n) * width, width, columns[n]);
   }
   Packer bits;
-  other_fields(bits, state);
+  other_fields(bits, state, sizes);
   for (std::size_t i = 0; i < claims; ++i) attempt_fields(bits, state.attempts[order[i]], sizes);
   assert(bits.width() == width_of_attempts(sizes));
   put_bits(key, sizes.nodes * width, bits.width(), bits.bits);
@@ -174,7 +202,7 @@ State state_of(const Key& key, const Sizes& sizes) {
     }
   }
   Unpacker bits(take_bits(key, sizes.nodes * width, width_of_attempts(sizes)));
-  other_fields(bits, state);
+  other_fields(bits, state, sizes);
   for (int i = 0; i < sizes.claims; ++i) {
     attempt_fields(bits, state.attempts[static_cast<std::size_t>(i)], sizes);
   }

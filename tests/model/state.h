@@ -25,7 +25,8 @@ using Claim = std::uint8_t;
 using Token = std::uint8_t;
 using Epoch = std::uint8_t;
 
-enum class Marker : std::uint8_t { kOpen, kBlank, kJoining };
+// kClosed: it was restarted with data, whose age nobody knows.
+enum class Marker : std::uint8_t { kOpen, kBlank, kJoining, kClosed };
 
 // What one node said to one claim in all its lives: replies survive the node's memory.
 struct Replies {
@@ -37,6 +38,18 @@ constexpr int accepted_bit(Epoch epoch, Token token) {
   return (epoch - 1) * kMaxTokens + token - 1;
 }
 
+// A copy of a node's data. The first one was taken before anything happened.
+struct Copy {
+  Marker marker = Marker::kOpen;
+  Epoch epoch = 1;
+  Claim word = 0;
+  Token fence = 0;
+  Claim fence_of = 0;
+  Token floor = 0;
+  bool remembers = true;
+  friend bool operator==(const Copy&, const Copy&) = default;
+};
+
 struct Node {
   Marker marker = Marker::kOpen;
   Epoch epoch = 1;           // while joining: the epoch that it will open with
@@ -47,6 +60,12 @@ struct Node {
   std::uint8_t rejoin = 0;   // while joining: which of two rejoins at a time this is
   std::uint8_t read_by = 0;  // bit r: rejoin r has read this node's F
   std::array<Replies, kMaxClaims> replies{};
+  // Of runs with restarts (Sizes::restarts):
+  Token floor = 0;        // no token up to this one is accepted
+  bool remembers = true;  // it was open before it was closed, so its F is worth reading
+  bool refounds = false;  // while joining: together with others, as too few are open
+  bool has_read = false;  // while refounding: it has the greatest F of a majority
+  Copy copy;
 };
 
 // An attempt to take the lock, under an id of its own.
@@ -64,6 +83,11 @@ struct State {
   Epoch newest = 1;              // the greatest epoch that anybody ever chose
   std::uint8_t established = 1;  // bit e-1: at some moment a majority was open in e or later
   std::uint8_t wipes = 0;        // how many there were
+  // Of runs with restarts:
+  std::uint8_t restarts = 0;               // with all data
+  std::uint8_t restores = 0;               // with older data
+  Token top = 0;                           // ghost: the greatest token that any node ever accepted
+  std::array<Token, kMaxEpochs> floors{};  // of epochs that refound; 0 for others
 };
 
 // How many of everything there are: what a packed state has room for.
@@ -72,6 +96,7 @@ struct Sizes {
   Claim claims = 2;
   Token tokens = 3;
   Epoch epochs = 1;
+  bool restarts = false;  // whether there is room for what runs with restarts need
 };
 
 // A state without the names of nodes and claims: states that differ in names only have one key.

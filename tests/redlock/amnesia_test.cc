@@ -39,7 +39,7 @@ TEST_F(RedlockAmnesia, ANodeThatIsEmptyDoesNotVoteBeforeItsSilenceIsOver) {
   const Token before = take(client_);
   at(2).restart();  // It keeps nothing on disk.
   ASSERT_TRUE(begins_to_join(2));
-  EXPECT_THAT(marker(2), testing::MatchesRegex("joining [0-9.]+ 60000 3 [0-9]+"));
+  EXPECT_THAT(marker(2), testing::MatchesRegex("joining [0-9.]+ 60000 3 0 0 [0-9a-f]+ [0-9]+"));
   {
     Result<Lease> lease = client_.mutex("x", kLong).try_acquire();
     ASSERT_EQ(told(lease), "granted") << "the others are a majority";
@@ -49,7 +49,7 @@ TEST_F(RedlockAmnesia, ANodeThatIsEmptyDoesNotVoteBeforeItsSilenceIsOver) {
     at(1).pause();
     const std::string said = told(other_.mutex("y", kLong).try_acquire());
     EXPECT_THAT(said, Not(HasSubstr("granted")));
-    EXPECT_THAT(said, HasSubstr("it has lost its data and does not vote yet"));
+    EXPECT_THAT(said, HasSubstr("does not vote yet"));
     at(1).resume();
   }
   const std::string silent_until = marker(2).substr(marker(2).rfind(' ') + 1);
@@ -113,7 +113,7 @@ TEST_F(RedlockAmnesia, ALongerTtlMakesALongerSilence) {
   EXPECT_EQ(told(other_.mutex("x", kLong).try_acquire_for(1s)), "granted");
   at(2).command({"FLUSHALL"});
   ASSERT_TRUE(begins_to_join(2));
-  EXPECT_THAT(marker(2), testing::MatchesRegex("joining [0-9.]+ 600000 3 [0-9]+"));
+  EXPECT_THAT(marker(2), testing::MatchesRegex("joining [0-9.]+ 600000 3 0 0 [0-9a-f]+ [0-9]+"));
 }
 
 TEST_F(RedlockAmnesia, ItIsWarnedOf) {

@@ -73,11 +73,11 @@ TEST_F(RedlockOutage, ANewcomerWaitsForNodesThatAreDownOnlyIfItIsToldTo) {
 
 TEST_F(RedlockOutage, AWaiterOutlastsAMajorityThatIsRestarted) {
   RedisMasters masters({.count = 3, .durable = true});
-  Client holder = open(masters.url());
-  Client client = open(masters.url());
-  Result<Lease> lease = holder.mutex("x", kLong).try_acquire();
+  Client holder = open(masters.url() + "?longest_ttl_ms=2000");
+  Client client = open(masters.url() + "?longest_ttl_ms=2000");
+  Result<Lease> lease = holder.mutex("x", {.ttl = 2s}).try_acquire();
   ASSERT_EQ(told(lease), "granted");
-  Pending waiting = in_thread([&] { return client.mutex("x", kLong).try_acquire_for(20s); });
+  Pending waiting = in_thread([&] { return client.mutex("x", {.ttl = 2s}).try_acquire_for(20s); });
   ASSERT_TRUE(eventually([&] { return waiters(holder, "x") == 1; }));
   for (const std::size_t i : {0, 1}) masters.at(i).kill();
   for (const std::size_t i : {0, 1}) masters.at(i).restart();
@@ -91,10 +91,12 @@ TEST_F(RedlockOutage, AWaiterOutlastsAMajorityThatIsRestarted) {
 
 TEST_F(RedlockOutage, ANodeThatWasDownGetsTheVoteWithARenewal) {
   RedisMasters masters({.count = 3, .durable = true});
-  Client client = open(masters.url() + "?collect=all");  // so that all have been founded
-  ASSERT_EQ(told(client.mutex("warm", kLong).try_acquire()), "granted");
+  // So that all have been founded, and one that was restarted votes again soon.
+  Client client = open(masters.url() + "?collect=all&longest_ttl_ms=2000");
+  constexpr LockOptions kBrief{.ttl = 2s};
+  ASSERT_EQ(told(client.mutex("warm", kBrief).try_acquire()), "granted");
   masters.at(2).kill();
-  Result<Lease> lease = client.mutex("x", kLong).try_acquire();
+  Result<Lease> lease = client.mutex("x", kBrief).try_acquire();
   ASSERT_EQ(told(lease), "granted");
   masters.at(2).restart();
   EXPECT_EQ(masters.at(2).command({"EXISTS", kWord}), "0");

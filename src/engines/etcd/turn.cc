@@ -72,7 +72,9 @@ Task<Result<Grant>> Turn::take() {
 }
 
 Task<Result<void>> Turn::find_session() {
-  if (session_ && !(*session_)->lost && !(*session_)->retired) co_return Result<void>();
+  if (session_ && !(*session_)->lost && !(*session_)->retired && !(*session_)->outdated) {
+    co_return Result<void>();
+  }
   const Deadline deadline = answer_deadline();
   Result<SessionPtr> session = Failure(Code::unreachable, "");
   if (claim_.outlives_process) {
@@ -390,6 +392,7 @@ Task<Result<Turn::Outcome>> Turn::wait_for_turn(Standing standing) {
     const bool front = !place_ || place_->first();
     const bool due = common_.runtime.now() >= look_by;
     if (due) look_by = common_.runtime.now() + own_pace();
+    if (due && (*session_)->outdated) static_cast<void>(co_await change_session());
     // Not only keys that are gone: a mark may be lost as well.
     if (due && claim_.mode == Mode::permit) again = true;
     const bool late = doubtful && woken == Woken::timed_out && front;
@@ -415,7 +418,10 @@ Task<Result<Grant>> Turn::grant(bool waited) {
     session = holding->session;  // asked for again
     // A request to end it that was not answered may yet be executed, too.
     unsure = unsure || holding->unsure || holding->ending;
-  } else if (lease_ != session->lease) {
+  } else if (SessionPtr former =
+                 lease_ == session->lease ? session : common_.sessions.find(lease_)) {
+    session = std::move(former);  // It may have changed between two attempts.
+  } else {
     session = std::make_shared<Session>();  // Another process of ours had put the key there.
     session->lease = lease_;
     session->shared = false;
@@ -423,7 +429,7 @@ Task<Result<Grant>> Turn::grant(bool waited) {
   // A hold for a script is renewed by nobody at first: it needs its whole ttl.
   const bool whole = claim_.outlives_process && waited;
   if (whole || runtime.now() > session->confirmed + std::min(claim_.ttl, session->ttl) / 5) {
-    const Result<void> fresh = co_await common_.sessions.refresh(session, key_, answer_deadline());
+    const Result<void> fresh = co_await refresh_for_grant(session);
     if (!fresh && fresh.code() == Code::not_held) co_return fresh.failure();
     if (!fresh && runtime.now() > session->confirmed + claim_.ttl / 2) {
       co_return co_await leave(fresh.failure());
@@ -440,6 +446,22 @@ Task<Result<Grant>> Turn::grant(bool waited) {
     common_.background.spawn(common_.mark(key_, created_, note(true), std::move(place_)));
   }
   co_return Grant{Token(static_cast<std::uint64_t>(created_)), session->confirmed, ttl};
+}
+
+Task<Result<void>> Turn::refresh_for_grant(SessionPtr& session) {
+  const Deadline deadline = answer_deadline();
+  if (!session->outdated) {
+    Result<void> fresh = co_await common_.sessions.refresh(session, key_, deadline);
+    if (!session->outdated) co_return fresh;
+  }
+  const Result<SessionPtr> moved =
+      co_await common_.sessions.replace(session, claim_.ttl, key_, created_, deadline);
+  if (!moved) co_return moved.failure();
+  common_.holdings.forget(claim_.id);  // It is remembered with its new session.
+  session = *moved;
+  session_.emplace(common_.runtime, session);
+  lease_ = session->lease;
+  co_return Result<void>();
 }
 
 Task<Result<Grant>> Turn::leave(Failure why) {

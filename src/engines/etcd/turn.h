@@ -53,6 +53,10 @@ class Turn {
   void stop_watching();
   // What the watches have told: true if it is our turn; `again` if we must look.
   bool hear(bool& again);
+  // Our key to a session of the present leader's, if the one that it hangs on is outdated.
+  Task<Result<void>> change_session();
+  // Proves that the lease of our key lives, or moves the key.
+  Task<Result<void>> refresh_for_grant(SessionPtr& session);
   // not_held: the session was lost at the last moment.
   Task<Result<Grant>> grant(bool waited);
   Task<Result<Grant>> leave(Failure why);

@@ -2,6 +2,7 @@
 
 #include "base/sha256.h"
 #include "base/text.h"
+#include "engines/mysql/session_setup.h"
 #include "engines/session/mark.h"
 
 namespace holdfast::internal::mysql {
@@ -100,11 +101,7 @@ Task<Result<session::Opened>> SessionRecipe::connect(Deadline deadline) {
   MariadbConnection& connection = **made;
   is_mariadb_ = connection.is_mariadb();
   Batch batch(3);
-  batch[0].text =
-      "SET SESSION autocommit = 1, SESSION sql_mode = 'STRICT_ALL_TABLES', " + std::string() +
-      (is_mariadb_ ? "SESSION tx_isolation" : "SESSION transaction_isolation") +
-      " = 'READ-COMMITTED', SESSION " +
-      (is_mariadb_ ? "max_statement_time" : "max_execution_time") + " = 0" + variables();
+  batch[0].text = session_setup(is_mariadb_) + variables();
   batch[1].text =
       "SELECT CONNECTION_ID(), (SELECT HOST FROM information_schema.PROCESSLIST "
       "WHERE ID = CONNECTION_ID())";

@@ -59,7 +59,27 @@ table::Dialect make() {
       " WHERE (l.waiting = 0 AND l.sharing = 0 AND"
       " (l.owner IS NULL OR l.expires <= excluded.since))"
       " OR (l.owner = excluded.owner AND l.expires > excluded.since)"
-      " RETURNING token"};
+      " RETURNING token, ctid"};
+  // The newest version of a row is mostly the last one in the index: to begin there finds it without going
+  // through those before it. (With name = $1 the server would not heed the order.) Without a row, or if
+  // the row changes meanwhile, this may take nothing.
+  const std::string newest =
+      "(SELECT ctid FROM holdfast_lock WHERE name >= $1 AND name <= $1 ORDER BY name DESC LIMIT 1)";
+  const std::string mine = "(l.owner = $3::bytea AND l.expires > c.now)";
+  sql.take_moving =
+      "UPDATE holdfast_lock l SET owner = $3::bytea, label = $5::bytea,"
+      " expires = c.now + $4::bigint, ttl = $4::bigint,"
+      " token = CASE WHEN " +
+      mine + " THEN l.token ELSE greatest(l.token + 1, c.now / 1000) END, since = CASE WHEN " +
+      mine +
+      " THEN l.since ELSE c.now END FROM (SELECT " HOLDFAST_CLOCK
+      " AS now OFFSET 0) c WHERE l.ctid = " +
+      newest +
+      " AND l.name = $1::bytea AND $2::bytea IS NOT DISTINCT FROM l.full_name"
+      " AND ((l.waiting = 0 AND l.sharing = 0 AND (l.owner IS NULL OR l.expires <= c.now)) OR " +
+      mine + ") RETURNING l.token, l.ctid";
+  sql.free_moving = "UPDATE holdfast_lock SET owner = NULL WHERE ctid = " + newest +
+                    " AND name = $1 AND owner = $2 AND waiting = 0";
   sql.free = "UPDATE holdfast_lock SET owner = NULL WHERE name = $1 AND owner = $2 AND waiting = 0";
   sql.make =
       "INSERT INTO holdfast_lock(name, full_name, token) VALUES($1, $2, 0) ON CONFLICT DO NOTHING";

@@ -33,6 +33,7 @@ struct Proposal {
   Era era;
   std::uint32_t attempt = 0;  // of this claim. What ends one attempt never ends a later one
   Ticket ticket;
+  bool held = false;  // the claim was granted this token already, and wants one node more
 };
 
 struct Ballot {

@@ -64,7 +64,8 @@ std::shared_ptr<Campaign::Stake> Campaign::stake_of(const ClaimId& id) {
 std::uint64_t Campaign::first_token(const Name& name) const {
   const auto since_epoch = runtime_.wall().time_since_epoch();
   const auto now_us = std::chrono::duration_cast<std::chrono::microseconds>(since_epoch).count();
-  const std::uint64_t guess = now_us > 0 ? static_cast<std::uint64_t>(now_us) : 1;
+  const std::uint64_t guess =
+      std::max(now_us > 0 ? static_cast<std::uint64_t>(now_us) : 1, electorate_.floor() + 1);
   const auto known = fences_.find(name.bytes());
   return known == fences_.end() ? guess : std::max(guess, known->second + 1);
 }
@@ -414,8 +415,10 @@ Task<void> Campaign::cast_extra(std::shared_ptr<Stake> stake, Hold hold, std::si
   const Result<void> ready = co_await voter.ready(deadline);
   if (!ready || !stake->wanted || !electorate_.ready_to_vote()) co_return;
   const bool before = (stake->words & bit(node)) != 0;
-  const Proposal proposal{
-      .token = hold.token.value(), .era = electorate_.era(), .attempt = stake->attempt};
+  const Proposal proposal{.token = hold.token.value(),
+                          .era = electorate_.era(),
+                          .attempt = stake->attempt,
+                          .held = true};
   stake->words |= bit(node);
   stake->asked_back &= ~bit(node);
   const Ballot ballot = co_await voter.vote(hold.claim, proposal, deadline);

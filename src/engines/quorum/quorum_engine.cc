@@ -145,7 +145,8 @@ Task<Result<Grant>> QuorumEngine::acquire(const Claim& claim, const Wait& wait) 
       if (outcome.failure->code() == Code::unknown) co_return *outcome.failure;
       // Who is willing to wait outlasts a moment in which too few answer.
       const BootTime again = runtime().now() + runtime().jitter(kMoment, 0.5);
-      if (outcome.failure->code() == Code::unreachable && wait.queue && splits < kMostMoments &&
+      const bool patient = splits < kMostMoments || electorate_->recovering();
+      if (outcome.failure->code() == Code::unreachable && wait.queue && patient &&
           !wait.deadline.passed(again)) {
         if (co_await sleep_until(runtime(), again, wait.stop) != Woken::cancelled) continue;
         outcome.failure = Failure(Code::cancelled, "cancelled by the caller");
@@ -247,7 +248,7 @@ Task<Result<Grant>> QuorumEngine::wait_in_line(const Claim& claim, const Wait& w
       const Code code = outcome.failure->code();
       const bool passing = code == Code::unreachable || (code == Code::unknown && answered);
       const bool patient = answered ? now - last_answer <= kPatience : looks < kMostMoments;
-      if (!passing || !patient || wait.deadline.passed(now)) {
+      if (!passing || !(patient || electorate_->recovering()) || wait.deadline.passed(now)) {
         co_return co_await leave(claim, *outcome.failure);
       }
     } else {

@@ -96,6 +96,10 @@ class Electorate {
   virtual bool ready_to_vote() const { return true; }
   // The era in which to vote.
   virtual Era era() const { return {}; }
+  // No token up to this one may be proposed.
+  virtual std::uint64_t floor() const { return 0; }
+  // Whether too few nodes vote, and enough will do so again by themselves: worth waiting for.
+  virtual bool recovering() const { return false; }
   // How the nodes are, for people.
   virtual std::string state() const { return {}; }
   // Why no vote may be counted at all: the same server twice, for instance.

@@ -150,8 +150,8 @@ Task<bool> Node::watch_key(const std::string& key, Deadline deadline) {
   co_return tracked_by_ == listener;
 }
 
-bool Node::is_young(Duration span) const {
-  const std::optional<BootTime>& began = subscription_.server_began();
+bool Node::has_restarted_within(Duration span) const {
+  const std::optional<BootTime>& began = subscription_.server_began_again();
   return began && runtime_.now() - *began < span;
 }
 

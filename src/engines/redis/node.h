@@ -33,8 +33,8 @@ class Node {
   Connection& connection() { return connection_; }
   const Endpoint& endpoint() const { return connection_.endpoint(); }
   const std::string& channel() const { return subscription_.channel(); }
-  // The server began less than `span` ago.
-  bool is_young(Duration span) const;
+  // The server began anew less than `span` ago.
+  bool has_restarted_within(Duration span) const;
   bool listening() const { return subscription_.listening(); }
 
   // An error of the server's is an Answer. With `asking` also a slot that is on its way here.

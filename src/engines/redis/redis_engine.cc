@@ -28,6 +28,9 @@ const char* letter_of(Mode mode) {
   return mode == Mode::exclusive ? "x" : mode == Mode::shared ? "s" : "p";
 }
 
+// Not the first attempt of its call: it may have waited before, under another id.
+bool asks_again(const Claim& claim) { return claim.id != claim.call && claim.since != BootTime(); }
+
 Failure cancelled() { return Failure(Code::cancelled, "cancelled by the caller"); }
 
 class RedisEngine final : public Engine {
@@ -134,14 +137,14 @@ std::string RedisEngine::queue_tail(const Claim& claim, const Node& node) {
 void RedisEngine::add_place(const Claim& claim, const Node& node, Words& arguments) {
   // A server that began before that has been found by its waiters, if they could.
   constexpr Duration kYoung = std::chrono::seconds(5);
-  const bool again = claim.id != claim.call && claim.since != BootTime();
+  const bool again = asks_again(claim);
   const bool known = in_line_.contains(claim.id);
   Place& place = in_line_[claim.id];
   if (!known) place.since = claim.since == BootTime() ? runtime().now() : claim.since;
   const std::string tail = queue_tail(claim, node);
   std::erase(place.tails, tail);
   if (known || again) {
-    const bool lost = (again || !place.tails.empty()) && node.is_young(kYoung);
+    const bool lost = (again || !place.tails.empty()) && node.has_restarted_within(kYoung);
     const auto age =
         std::chrono::duration_cast<std::chrono::microseconds>(runtime().now() - place.since);
     arguments.add(std::max<std::int64_t>(age.count(), 0))
@@ -160,7 +163,7 @@ Task<Result<RedisEngine::Asked>> RedisEngine::ask(const Claim& claim, const Keys
     if (waiter && (!*waiter || &(*waiter)->node() != &node)) {
       waiter->emplace(node, claim, std::string(keys.word()));
     }
-    const bool looks = waiter && in_line_.contains(claim.id);
+    const bool looks = waiter && (in_line_.contains(claim.id) || asks_again(claim));
     Words arguments;
     arguments.join({claim.id.digits(), " ", claim.label})
         .add(milliseconds_of(claim.ttl))
@@ -241,7 +244,8 @@ Task<Result<Grant>> RedisEngine::acquire(const Claim& claim, const Wait& wait) {
   // standing in the line if need be saves a round trip.
   Node* known = performer_.known(keys);
   const bool may_queue = wait.queue && known && known->listening();
-  if (!may_queue || !crowds_.contains(claim.name, runtime().now())) {
+  const bool returns = wait.queue && asks_again(claim);  // to its place in the line
+  if (!returns && (!may_queue || !crowds_.contains(claim.name, runtime().now()))) {
     if (wait.stop.stop_requested()) co_return cancelled();
     std::optional<Result<Asked>> taken;
     if (claim.mode == Mode::exclusive && claim.ttl <= redis::kLongestTaken) {

@@ -146,10 +146,15 @@ void Subscription::on_server_info(const std::string& info) {
   std::uint32_t uptime_s = 0;
   const auto uptime = std::from_chars(text.data(), text.data() + text.size(), uptime_s);
   const bool hex = run.find_first_not_of("0123456789abcdef") == std::string_view::npos;
-  channel_ = base_channel_;
-  if (run.size() == kEnough && hex) channel_.append(":").append(run);
-  server_began_.reset();
-  if (uptime.ec == std::errc()) server_began_ = runtime_.now() - std::chrono::seconds(uptime_s);
+  std::string channel = base_channel_;
+  if (run.size() == kEnough && hex) channel.append(":").append(run);
+  if (channel_ == channel) return;
+  const bool again = channel_ != base_channel_;
+  channel_ = std::move(channel);
+  server_began_again_.reset();
+  if (again && uptime.ec == std::errc()) {
+    server_began_again_ = runtime_.now() - std::chrono::seconds(uptime_s);
+  }
 }
 
 void Subscription::on_push(const Reply& reply) {

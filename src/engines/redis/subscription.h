@@ -39,8 +39,8 @@ class Subscription {
   // it tells on which run of which server it was subscribed to. (Not if the server does not say, because the
   // user may not use INFO.)
   const std::string& channel() const { return channel_; }
-  // When the server began; nothing if it does not say.
-  const std::optional<BootTime>& server_began() const { return server_began_; }
+  // When the server began, if it was another run of it that was listened to before.
+  const std::optional<BootTime>& server_began_again() const { return server_began_again_; }
   // Makes sure that the server knows the channel.
   Task<Result<void>> listen(Deadline deadline, std::stop_token stop = {});
   bool listening() const { return listening_ && connection_.connected(); }
@@ -62,7 +62,7 @@ class Subscription {
   Duration patience_;
   std::string base_channel_;
   std::string channel_;
-  std::optional<BootTime> server_began_;
+  std::optional<BootTime> server_began_again_;
   Connection connection_;
   bool subscribing_ = false;
   Event subscribed_;

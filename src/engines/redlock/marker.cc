@@ -1,5 +1,6 @@
 #include "engines/redlock/marker.h"
 
+#include <algorithm>
 #include <charconv>
 
 namespace holdfast::internal::redlock {
@@ -24,54 +25,128 @@ bool take_word(std::string_view& text, std::string_view word) {
   return true;
 }
 
+// Takes a run id off the front, and what must stand behind it: a space, or the end ('\0').
+bool take_run(std::string_view& text, char behind, std::string& run) {
+  const std::size_t end = std::min(text.find_first_not_of("0123456789abcdef"), text.size());
+  run = text.substr(0, end);
+  text.remove_prefix(end);
+  if (run.empty()) return false;
+  if (behind == '\0') return text.empty();
+  return take_word(text, std::string_view(&behind, 1));
+}
+
+bool take_nodes(std::string_view& text, char behind, Marker& marker) {
+  std::uint64_t nodes = 0;
+  if (!take(text, behind, nodes)) return false;
+  marker.nodes = nodes;
+  return true;
+}
+
+bool take_time(std::string_view& text, char behind, std::int64_t& ms) {
+  std::uint64_t number = 0;
+  if (!take(text, behind, number)) return false;
+  ms = static_cast<std::int64_t>(number);
+  return true;
+}
+
+bool take_epoch(std::string_view& text, Marker& marker) {
+  return take(text, '.', marker.epoch.number) && take(text, ' ', marker.epoch.nonce);
+}
+
+bool take_memory(std::string_view& text, Marker& marker) {
+  std::uint64_t memory = 0;
+  if (!take(text, ' ', memory) || memory > 2) return false;
+  marker.memory = static_cast<Marker::Memory>(memory);
+  return true;
+}
+
+bool take_founding(std::string_view text, Marker& marker) {
+  std::uint64_t nonce = 0;
+  if (!take(text, ' ', nonce)) return false;
+  std::string_view earlier = text;
+  if (take_nodes(earlier, '\0', marker)) return true;
+  return take_nodes(text, ' ', marker) && take_run(text, '\0', marker.run);
+}
+
+bool take_marked(std::string_view text, Marker& marker) {
+  std::uint64_t nonce = 0;
+  if (!take(text, ' ', nonce)) return false;
+  std::string_view earlier = text;
+  if (take_nodes(earlier, '\0', marker)) return true;
+  return take_nodes(text, ' ', marker) && take_epoch(text, marker) &&
+         take_time(text, ' ', marker.longest_ms) && take(text, ' ', marker.floor) &&
+         take_memory(text, marker) && take_run(text, '\0', marker.run);
+}
+
+bool take_joining(std::string_view text, Marker& marker) {
+  if (!take_epoch(text, marker) || !take_time(text, ' ', marker.longest_ms) ||
+      !take_nodes(text, ' ', marker)) {
+    return false;
+  }
+  std::string_view earlier = text;
+  if (take_time(earlier, '\0', marker.until_ms)) return true;
+  return take(text, ' ', marker.floor) && take_memory(text, marker) &&
+         take_run(text, ' ', marker.run) && take_time(text, '\0', marker.until_ms);
+}
+
+bool take_open(std::string_view text, Marker& marker) {
+  std::uint64_t established = 0;
+  if (!take_epoch(text, marker) || !take_time(text, ' ', marker.longest_ms) ||
+      !take_nodes(text, ' ', marker) || !take(text, ' ', established) ||
+      !take(text, ' ', marker.opening)) {
+    return false;
+  }
+  marker.established = established == 1;
+  std::string_view unfounded = text;
+  if (take_run(unfounded, '\0', marker.run)) return true;
+  return take_run(text, ' ', marker.run) && take_word(text, "above=") &&
+         take(text, '\0', marker.floor);
+}
+
 }  // namespace
 
 std::optional<Marker> Marker::parse(std::string_view text) {
   Marker marker;
   marker.text = text;
-  std::uint64_t nodes = 0;
-  std::uint64_t nonce = 0;
-  std::uint64_t longest = 0;
-  std::uint64_t until = 0;
   bool sound = true;
   if (text.empty()) {
     marker.state = State::blank;
   } else if (take_word(text, "founding ")) {
     marker.state = State::founding;
-    sound = take(text, ' ', nonce) && take(text, '\0', nodes);
+    sound = take_founding(text, marker);
   } else if (take_word(text, "marked ")) {
     marker.state = State::marked;
-    sound = take(text, ' ', nonce) && take(text, '\0', nodes);
+    sound = take_marked(text, marker);
+  } else if (take_word(text, "joining ")) {
+    marker.state = State::joining;
+    sound = take_joining(text, marker);
   } else {
-    const bool joining = take_word(text, "joining ");
-    marker.state = joining ? State::joining : State::open;
-    std::uint64_t established = 0;
-    sound = take(text, '.', marker.epoch.number) && take(text, ' ', marker.epoch.nonce) &&
-            take(text, ' ', longest) && take(text, ' ', nodes);
-    if (sound && joining) sound = take(text, '\0', until);
-    if (sound && !joining) {
-      sound = take(text, ' ', established) && take(text, ' ', marker.opening) && !text.empty() &&
-              text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
-      marker.run = text;
-    }
-    marker.established = established == 1;
+    marker.state = State::open;
+    sound = take_open(text, marker);
   }
   if (!sound) return std::nullopt;
-  marker.nodes = nodes;
-  marker.longest_ms = static_cast<std::int64_t>(longest);
-  marker.until_ms = static_cast<std::int64_t>(until);
   return marker;
 }
 
 std::string Marker::open_text(const quorum::Era& epoch, std::int64_t longest_ms, std::size_t nodes,
-                              std::uint64_t opening, const std::string& run) {
+                              std::uint64_t opening, const std::string& run, std::uint64_t floor) {
   return text_of(epoch) + ' ' + std::to_string(longest_ms) + ' ' + std::to_string(nodes) + " 0 " +
-         std::to_string(opening) + ' ' + run;
+         std::to_string(opening) + ' ' + run +
+         (floor == 0 ? "" : " above=" + std::to_string(floor));
 }
 
-std::string Marker::in_run(const std::string& other) const {
-  return text_of(epoch) + ' ' + std::to_string(longest_ms) + ' ' + std::to_string(nodes) +
-         (established ? " 1 " : " 0 ") + std::to_string(opening) + ' ' + other;
+std::string Marker::marked_text(std::uint64_t nonce, std::size_t size,
+                                const std::string& in_run) const {
+  return "marked " + std::to_string(nonce) + ' ' + std::to_string(size) + ' ' + text_of(epoch) +
+         ' ' + std::to_string(longest_ms) + ' ' + std::to_string(floor) +
+         (remembers() ? " 1 " : " 0 ") + in_run;
+}
+
+std::string Marker::joining_text(const quorum::Era& to, std::int64_t longest, std::uint64_t above,
+                                 Memory how) const {
+  return "joining " + text_of(to) + ' ' + std::to_string(longest) + ' ' + std::to_string(nodes) +
+         ' ' + std::to_string(above) + ' ' + std::to_string(static_cast<int>(how)) + ' ' + run +
+         ' ';
 }
 
 std::string text_of(const quorum::Era& epoch) {

@@ -17,7 +17,7 @@ TEST(MarkerTest, NothingIsBlank) {
 }
 
 TEST(MarkerTest, WhatIsWrittenForAnOpenNodeIsRead) {
-  const std::string text = Marker::open_text(Era{1794791524210, 77}, 60000, 5, 42, "c0ffee");
+  const std::string text = Marker::open_text(Era{1794791524210, 77}, 60000, 5, 42, "c0ffee", 0);
   const std::optional<Marker> marker = Marker::parse(text);
   ASSERT_TRUE(marker);
   EXPECT_EQ(marker->state, State::open);
@@ -33,25 +33,64 @@ TEST(MarkerTest, AnEpochThatAMajorityHadIsToldApart) {
   const std::optional<Marker> marker = Marker::parse("7.8 60000 3 1 9 ab");
   ASSERT_TRUE(marker);
   EXPECT_TRUE(marker->established);
-  EXPECT_EQ(marker->in_run("cd"), "7.8 60000 3 1 9 cd");
+  EXPECT_EQ(marker->floor, 0U);
 }
 
 TEST(MarkerTest, ANodeThatDoesNotVoteYetSaysWhy) {
-  const std::optional<Marker> founding = Marker::parse("founding 12 3");
+  const std::optional<Marker> founding = Marker::parse("founding 12 3 ab");
   ASSERT_TRUE(founding);
   EXPECT_EQ(founding->state, State::founding);
   EXPECT_EQ(founding->nodes, 3U);
 
-  const std::optional<Marker> marked = Marker::parse("marked 12 3");
+  EXPECT_EQ(founding->run, "ab");
+
+  const std::optional<Marker> marked = Marker::parse("marked 12 3 7.8 60000 9 1 ab");
   ASSERT_TRUE(marked);
   EXPECT_EQ(marked->state, State::marked);
+  EXPECT_TRUE(marked->remembers());
+  EXPECT_EQ(marked->floor, 9U);
+  EXPECT_EQ(marked->run, "ab");
 
-  const std::optional<Marker> joining = Marker::parse("joining 7.8 60000 5 1794791584210");
+  const std::optional<Marker> joining = Marker::parse("joining 7.8 60000 5 9 2 ab 1794791584210");
   ASSERT_TRUE(joining);
   EXPECT_EQ(joining->state, State::joining);
   EXPECT_TRUE(joining->epoch == (Era{7, 8}));
   EXPECT_EQ(joining->longest_ms, 60000);
   EXPECT_EQ(joining->until_ms, 1794791584210);
+  EXPECT_EQ(joining->memory, Marker::Memory::refounds);
+  EXPECT_EQ(joining->run, "ab");
+}
+
+TEST(MarkerTest, ARefoundedNodeSaysAboveWhat) {
+  const std::string text = Marker::open_text(Era{7, 8}, 60000, 3, 9, "ab", 1794791584210000);
+  EXPECT_EQ(text, "7.8 60000 3 0 9 ab above=1794791584210000");
+  const std::optional<Marker> marker = Marker::parse(text);
+  ASSERT_TRUE(marker);
+  EXPECT_EQ(marker->floor, 1794791584210000U);
+  EXPECT_EQ(marker->run, "ab");
+}
+
+TEST(MarkerTest, ANodeThatIsClosedKeepsInMindWhatItWas) {
+  const std::optional<Marker> open = Marker::parse("7.8 60000 3 1 9 ab above=5");
+  ASSERT_TRUE(open);
+  EXPECT_EQ(open->marked_text(12, 3, "cd"), "marked 12 3 7.8 60000 5 1 cd");
+  const std::optional<Marker> marked = Marker::parse(open->marked_text(12, 3, "cd"));
+  ASSERT_TRUE(marked);
+  EXPECT_EQ(marked->joining_text(Era{9, 1}, 700, 6, Marker::Memory::refounds),
+            "joining 9.1 700 3 6 2 cd ");
+  const std::optional<Marker> empty = Marker::parse("joining 7.8 60000 3 0 0 ab 1");
+  ASSERT_TRUE(empty);
+  EXPECT_EQ(empty->marked_text(12, 3, "cd"), "marked 12 3 7.8 60000 0 0 cd");
+}
+
+// They name no process: whoever reads them takes the node for a restarted one that is empty.
+TEST(MarkerTest, ClosedStatesOfEarlierVersionsAreRead) {
+  for (const char* text : {"founding 12 3", "marked 12 3", "joining 7.8 60000 5 1794791584210"}) {
+    const std::optional<Marker> marker = Marker::parse(text);
+    ASSERT_TRUE(marker) << text;
+    EXPECT_TRUE(marker->run.empty());
+    EXPECT_FALSE(marker->remembers());
+  }
 }
 
 TEST(MarkerTest, ALaterEpochIsGreaterAndNoTwoAreTheSame) {
@@ -79,6 +118,13 @@ TEST(MarkerTest, WhatIsNoMarkerIsNotTakenForOne) {
                            "marked 3",
                            "joining 7.8 60000 5",
                            "joining 7.8 60000 5 1 2",
+                           "joining 7.8 60000 5 0 3 ab 1",
+                           "joining 7.8 60000 5 0 1 ab",
+                           "marked 12 3 7.8 60000 9 1",
+                           "founding 12 3 xyz",
+                           "7.8 60000 3 1 9 ab above=",
+                           "7.8 60000 3 1 9 ab above=x",
+                           "7.8 60000 3 1 9 ab 5",
                            "joining",
                            "something else",
                            " 7.8 60000 3 1 9 ab",

@@ -13,12 +13,6 @@ namespace {
 
 using State = Marker::State;
 
-// What a claim may have without anybody having to be told.
-constexpr std::int64_t kUsualLongestMs = 60'000;
-
-// Of the nodes beside one: enough to meet every majority that this one was part of.
-std::size_t majority_of_others(std::size_t nodes) { return (nodes - 1) / 2 + 1; }
-
 constexpr const char* kBeginAnew =
     "When no lock is held, delete the key holdfast:redlock, with your prefix, on every node to "
     "begin "
@@ -35,11 +29,11 @@ struct Membership::Outlook {
 };
 
 Membership::Membership(Runtime& runtime, const Voters& voters, Scripts& scripts,
-                       Duration node_timeout, std::function<void(const std::string&)> warn)
+                       const Options& options, std::function<void(const std::string&)> warn)
     : runtime_(runtime),
       voters_(voters),
       scripts_(scripts),
-      node_timeout_(node_timeout),
+      options_(options),
       warn_(std::move(warn)),
       background_(runtime) {}
 
@@ -52,6 +46,19 @@ void Membership::hear_of(std::size_t node) {
     established_ = false;
   }
   if (marker.established && marker.epoch == era_) established_ = true;
+  floor_ = std::max(floor_, marker.floor);
+}
+
+bool Membership::recovering() const {
+  std::size_t voting = 0;
+  std::size_t joining = 0;
+  for (const auto& voter : voters_) {
+    if (!voter->marker_known()) continue;
+    if (voter->votes()) ++voting;
+    if (voter->state() == State::joining) ++joining;
+  }
+  const std::size_t majority = quorum::majority_of(size());
+  return voting < majority && voting + joining >= majority;
 }
 
 bool Membership::incomplete() const {
@@ -62,20 +69,25 @@ bool Membership::incomplete() const {
 
 std::string Membership::state() const {
   std::string text;
+  std::size_t missing = 0;
   for (const auto& voter : voters_) {
     std::string what;
-    const Marker& marker = voter->marker();
     if (!voter->marker_known()) {
       what = "has not answered";
-    } else if (!voter->votes()) {
+      ++missing;
+    } else if (voter->state() == State::blank || voter->state() == State::founding) {
       what = "has lost its data, or is new, and does not vote yet";
-    } else if (marker.epoch != era_) {
+    } else if (!voter->votes()) {
+      what = voter->absence();
+    } else if (voter->marker().epoch != era_) {
       what = "is about to learn of a new epoch";
     }
     if (what.empty()) continue;
     text += (text.empty() ? "" : "; ") + voter->endpoint().display() + " " + what;
   }
-  return text.empty() ? "they do not agree on an epoch yet" : text;
+  if (text.empty()) return "they do not agree on an epoch yet";
+  // Without the others, nobody knows how long it takes.
+  return missing > 0 && !recovering() ? text + ". They vote again when more nodes are there" : text;
 }
 
 quorum::Era Membership::new_epoch() {
@@ -104,7 +116,7 @@ Membership::Nodes Membership::in_state(const Nodes& nodes, State state) const {
 }
 
 std::int64_t Membership::longest_ms(const Nodes& nodes) const {
-  std::int64_t longest = kUsualLongestMs;
+  std::int64_t longest = options_.usual_longest_ms;
   for (const std::size_t node : nodes) {
     longest = std::max(longest, voters_[node]->marker().longest_ms);
   }
@@ -137,7 +149,7 @@ Task<Membership::Outlook> Membership::tend_each(Nodes nodes, redis::Script& scri
   outlook->pending = nodes.size();
   outlook->changed = std::make_shared<Event>(runtime_);
   const BootTime begin = runtime_.now();
-  Deadline limit = deadline.sooner(begin + 4 * node_timeout_);
+  Deadline limit = deadline.sooner(begin + 4 * options_.node_timeout);
   TaskGroup group(runtime_);
   for (const std::size_t node : nodes) {
     group.spawn(tend(node, script, arguments, limit, needed, outlook));
@@ -201,16 +213,18 @@ Task<Result<bool>> Membership::open_once(Duration ttl, Deadline deadline) {
   }
   if (std::optional<Failure> why = misfit(seen)) co_return *why;
   for (const std::size_t node : seen) hear_of(node);
-  co_await welcome(seen, deadline);
+  co_await mark_restarted(seen, deadline);
   const std::int64_t ttl_ms = redis::milliseconds_of(ttl);
   const Nodes unused = in_state(seen, State::founding);
   if (in_state(seen, State::blank).size() + unused.size() == seen.size()) {
     const Result<void> done =
-        co_await found(seen, outlook, std::max(kUsualLongestMs, ttl_ms), deadline);
+        co_await found(seen, outlook, std::max(options_.usual_longest_ms, ttl_ms), deadline);
     if (!done) co_return done.failure();
   } else if (const Nodes open = in_state(seen, State::open);
              open.size() >= majority_of_others(size())) {
     co_await bring_back(seen, open, deadline);
+  } else {
+    co_await refound(seen, open, deadline);
   }
   // Nodes that missed an epoch, or do not know of so long a ttl.
   const std::int64_t longest = std::max(longest_ms(seen), ttl_ms);
@@ -244,13 +258,23 @@ std::optional<Failure> Membership::misfit(const Nodes& seen) const {
   return std::nullopt;
 }
 
-// So many have lost their data that those who come back would find too few to ask.
+// So many have lost their data that neither can they ask enough of the others, nor do enough others
+// remember anything to go on from.
 std::optional<Failure> Membership::hopeless(const Nodes& seen) const {
-  const auto forgot = std::count_if(seen.begin(), seen.end(), [&](std::size_t node) {
-    return voters_[node]->marker_known() && !voters_[node]->votes();
-  });
-  const auto lost = static_cast<std::size_t>(forgot);
-  if (lost == size() || size() - lost >= majority_of_others(size())) return std::nullopt;
+  std::size_t closed = 0;
+  std::size_t lost = 0;
+  std::size_t unused = 0;
+  for (const std::size_t node : seen) {
+    const RedisVoter& voter = *voters_[node];
+    if (!voter.marker_known() || voter.votes()) continue;
+    ++closed;
+    if (!voter.remembers()) ++lost;
+    if (voter.state() == State::blank || voter.state() == State::founding) ++unused;
+  }
+  const bool can_found = unused == size();
+  const bool can_join = size() - closed >= majority_of_others(size());
+  const bool can_refound = size() - lost >= quorum::majority_of(size());
+  if (can_found || can_join || can_refound) return std::nullopt;
   return Failure(Code::misconfigured,
                  std::to_string(lost) + " of " + std::to_string(size()) +
                      " nodes have lost their data: nobody knows any more what was locked. " +
@@ -284,9 +308,9 @@ Task<Result<void>> Membership::found(Nodes seen, Outlook outlook, std::int64_t l
   if (founding.size() < quorum::majority_of(size())) co_return Result<void>();
   const quorum::Era epoch = new_epoch();
   for (const std::size_t node : founding) {
-    const std::string& run = voters_[node]->identity().run_id;
-    redis::Words from_to{voters_[node]->marker().text,
-                         Marker::open_text(epoch, longest, size(), nonce(), run)};
+    const Marker& marker = voters_[node]->marker();
+    redis::Words from_to{marker.text,
+                         Marker::open_text(epoch, longest, size(), nonce(), marker.run, 0)};
     Nodes alone{node};
     co_await tend_all(std::move(alone), scripts_.change, std::move(from_to), deadline);
     hear_of(node);
@@ -296,7 +320,7 @@ Task<Result<void>> Membership::found(Nodes seen, Outlook outlook, std::int64_t l
 
 Task<void> Membership::raise(Nodes nodes, std::int64_t longest, Deadline deadline) {
   redis::Words to{std::to_string(era_.number), std::to_string(era_.nonce), std::to_string(longest),
-                  established_ ? "1" : "0"};
+                  established_ ? "1" : "0", std::to_string(floor_)};
   const Nodes told = co_await tend_all(std::move(nodes), scripts_.raise, std::move(to), deadline);
   for (const std::size_t node : told) hear_of(node);
 }
@@ -326,125 +350,6 @@ Task<void> Membership::establish(Nodes nodes, Deadline deadline) {
   // Once true, always true: the next client need not find out.
   Nodes open = in_state(told, State::open);
   co_await raise(std::move(open), 0, deadline);
-}
-
-// ---- A node that lost its data -----------------------------------------------------------------
-
-Task<void> Membership::bring_back(const Nodes& seen, const Nodes& open, Deadline deadline) {
-  // While all are being founded, one may seem to be empty that is only late. Epochs are numbered by
-  // the clock.
-  constexpr std::int64_t kYoungMs = 3000;
-  Nodes unused = in_state(seen, State::blank);
-  const Nodes founding = in_state(seen, State::founding);
-  unused.insert(unused.end(), founding.begin(), founding.end());
-  const auto age_ms = static_cast<std::int64_t>(wall_ms()) - static_cast<std::int64_t>(era_.number);
-  if (!unused.empty() && std::abs(age_ms) > kYoungMs) {
-    redis::Words as{std::to_string(nonce()), std::to_string(size())};
-    co_await tend_all(unused, scripts_.mark, std::move(as), deadline);
-  }
-  for (const std::size_t node : in_state(seen, State::restarted)) {
-    if (!voters_[node]->identity().durable) co_await renounce(node, deadline);
-  }
-  for (const std::size_t node : in_state(seen, State::marked)) co_await join(node, open, deadline);
-  for (const std::size_t node : in_state(seen, State::joining)) {
-    if (voters_[node]->silent_for() == Duration(0) && !finishing_) {
-      finishing_ = true;
-      background_.spawn(finish(node, open));
-    }
-  }
-}
-
-// It came back with data, but perhaps with those of long ago.
-Task<void> Membership::renounce(std::size_t node, Deadline deadline) {
-  redis::Words from_to{voters_[node]->marker().text,
-                       "marked " + std::to_string(nonce()) + ' ' + std::to_string(size())};
-  Nodes alone{node};
-  co_await tend_all(std::move(alone), scripts_.change, std::move(from_to), deadline);
-}
-
-// One that wrote everything down at once has forgotten nothing.
-Task<void> Membership::welcome(const Nodes& seen, Deadline deadline) {
-  for (const std::size_t node : in_state(seen, State::restarted)) {
-    const RedisVoter& voter = *voters_[node];
-    if (!voter.identity().durable) continue;
-    redis::Words from_to{voter.marker().text, voter.marker().in_run(voter.identity().run_id)};
-    Nodes alone{node};
-    co_await tend_all(std::move(alone), scripts_.change, std::move(from_to), deadline);
-  }
-}
-
-Task<void> Membership::join(std::size_t node, Nodes open, Deadline deadline) {
-  const Marker marked = voters_[node]->marker();
-  // What the others know is asked only now: what came before the mark may be out of date, and the
-  // node may have voted in an epoch that we have not heard of.
-  redis::Words nothing;
-  const Nodes asked =
-      co_await tend_all(std::move(open), scripts_.look, std::move(nothing), deadline);
-  const Nodes others = in_state(asked, State::open);
-  if (others.size() < majority_of_others(size())) co_return;
-  for (const std::size_t other : others) hear_of(other);
-  const quorum::Era epoch = new_epoch();
-  era_ = epoch;
-  established_ = false;
-  co_await raise(others, longest_ms(others), deadline);
-  std::size_t raised = 0;
-  for (const std::size_t other : others) {
-    if (voters_[other]->votes() && voters_[other]->marker().epoch >= epoch) ++raised;
-  }
-  if (raised < majority_of_others(size())) co_return;
-  const std::int64_t silence = longest_ms(others);
-  redis::Words as{marked.text, text_of(epoch), std::to_string(silence), std::to_string(size())};
-  Nodes alone{node};
-  const Nodes done = co_await tend_all(std::move(alone), scripts_.join, std::move(as), deadline);
-  if (done.empty() || voters_[node]->marker().epoch != epoch) co_return;
-  warn_(voters_[node]->display() +
-        " has lost its data; it votes again when it has been silent for " +
-        std::to_string(silence / 1000) + " s");
-}
-
-// In the background: it reads the fences of all locks.
-Task<void> Membership::finish(std::size_t node, Nodes open) {
-  constexpr Duration kLongest = std::chrono::minutes(10);
-  const Deadline deadline = Deadline::at(runtime_.now() + kLongest);
-  RedisVoter& joining = *voters_[node];
-  const Marker marker = joining.marker();
-  // One client is enough.
-  const Result<bool> ours = co_await joining.claim_finish(deadline);
-  if (ours && *ours && co_await take_over(node, open, deadline)) {
-    redis::Words from_to{marker.text, Marker::open_text(marker.epoch, marker.longest_ms, size(),
-                                                        nonce(), joining.identity().run_id)};
-    Nodes alone{node};
-    co_await tend_all(std::move(alone), scripts_.change, std::move(from_to), deadline);
-  }
-  finishing_ = false;
-}
-
-Task<bool> Membership::take_over(std::size_t node, const Nodes& open, Deadline deadline) {
-  RedisVoter& joining = *voters_[node];
-  const Marker marker = joining.marker();
-  std::map<std::string, std::uint64_t> highest;
-  std::size_t asked = 0;
-  for (const std::size_t other : open) {
-    // One that has not heard of the epoch may still take part in what was before it.
-    if (voters_[other]->marker().epoch < marker.epoch) continue;
-    const Result<RedisVoter::Fences> fences = co_await voters_[other]->fences(deadline);
-    if (!fences) continue;
-    // It must not have lost its data before we had read all of it.
-    redis::Words nothing;
-    const Result<void> looked =
-        co_await voters_[other]->tend(scripts_.look, std::move(nothing), deadline);
-    const Marker& seen = voters_[other]->marker();
-    if (!looked || !voters_[other]->votes() || seen.epoch < marker.epoch) continue;
-    ++asked;
-    for (const auto& [key, token] : *fences) {
-      std::uint64_t& known = highest[key];
-      known = std::max(known, token);
-    }
-  }
-  if (asked < majority_of_others(size())) co_return false;
-  RedisVoter::Fences all(highest.begin(), highest.end());
-  const Result<void> adopted = co_await joining.adopt(marker, std::move(all), deadline);
-  co_return adopted.ok();
 }
 
 }  // namespace holdfast::internal::redlock

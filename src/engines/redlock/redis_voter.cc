@@ -1,8 +1,6 @@
 #include "engines/redlock/redis_voter.h"
 
 #include <algorithm>
-#include <charconv>
-#include <set>
 
 #include "engines/redis/lock_view.h"
 #include "engines/redis/performer.h"
@@ -67,11 +65,8 @@ RedisVoter::RedisVoter(Runtime& runtime, const redis::Settings& settings, Script
                                         settings.request_timeout);
   node_->connection().on_info = [this, told = std::move(on_identity)](const std::string& info) {
     identity_ = Identity::from(info);
+    identified_on_ = node_->connection().generation();
     told();
-  };
-  // (A user without the right to ask is told nothing, and we believe nothing.)
-  node_->connection().on_appendfsync = [this](const std::string& when) {
-    identity_.durable = identity_.keeps_data && when == "always";
   };
 }
 
@@ -93,17 +88,12 @@ Task<Result<void>> RedisVoter::ready(Deadline deadline) {
   co_return Result<void>();
 }
 
-Marker::State RedisVoter::state() const {
-  const bool other = marker_.state == Marker::State::open && marker_.run != identity_.run_id;
-  return other ? Marker::State::restarted : marker_.state;
-}
-
 // Only independent masters can vote.
 std::optional<Failure> RedisVoter::unfit() const {
   const auto failure = [&](const std::string& why) {
     return Failure(Code::misconfigured, display() + ": " + why);
   };
-  if (identity_.run_id.empty()) {
+  if (identity_.run_id.empty() || !knows_process()) {
     return failure("it does not tell who it is; the user needs the right to INFO");
   }
   if (identity_.mode == "sentinel") return failure("it is a sentinel, not a master");
@@ -156,19 +146,23 @@ Task<Ballot> RedisVoter::vote(const Claim& claim, const Proposal& proposal, Dead
     // A node that rejoins is looked at from time to time; see the electorate.
     co_return closed();
   }
+  // What the electorate was refounded above is not for a vote, whoever proposes it.
+  if (proposal.token <= marker_.floor || !knows_process()) co_return closed();
+  const std::uint64_t connection = identified_on_;
   const Keys keys = keys_of(claim.name);
   bool asked_twice = false;
-  if (claim.mode == Mode::exclusive && !proposal.ticket) {
+  if (claim.mode == Mode::exclusive && !proposal.ticket && !proposal.held) {
     std::optional<Ballot> taken = co_await take(claim, proposal, keys, deadline);
     if (taken) co_return std::move(*taken);
     asked_twice = true;
+    if (identified_on_ != connection || !votes()) co_return closed();
   }
   Words arguments;
   add_word_of(claim, proposal, arguments);
   arguments.add(ttl_ms).add(proposal.token).add(marker_.text).add(letter_of(claim.mode));
-  arguments.add(arrival_of(proposal.ticket)).add(place_of(claim));
+  arguments.add(arrival_of(proposal.ticket)).add(place_of(claim)).add(proposal.held ? 1 : 0);
   const Result<Answer> answer = co_await ask(scripts_.vote, keys, std::move(arguments), deadline);
-  Ballot ballot = ballot_of(answer);
+  Ballot ballot = ballot_of(answer, connection);
   ballot.resent = ballot.resent || asked_twice;
   co_return ballot;
 }
@@ -176,6 +170,7 @@ Task<Ballot> RedisVoter::vote(const Claim& claim, const Proposal& proposal, Dead
 Task<std::optional<Ballot>> RedisVoter::take(const Claim& claim, const Proposal& proposal,
                                              const Keys& keys, Deadline deadline) {
   constexpr std::size_t kKeys = 4;
+  const std::uint64_t connection = identified_on_;
   Words arguments;
   add_word_of(claim, proposal, arguments);
   arguments.add(milliseconds_of(claim.ttl)).add(proposal.token).add(marker_.text);
@@ -184,21 +179,30 @@ Task<std::optional<Ballot>> RedisVoter::take(const Claim& claim, const Proposal&
   const bool more =
       answer && answer->reply.kind == Reply::Kind::integer && answer->reply.number == 0;
   if (more) co_return std::nullopt;
-  co_return ballot_of(answer);
+  co_return ballot_of(answer, connection);
 }
 
 Task<Ballot> RedisVoter::fence(const Claim& claim, const Proposal& proposal, Deadline deadline) {
+  if (!votes() || marker_.epoch != proposal.era || proposal.token <= marker_.floor ||
+      !knows_process()) {
+    co_return closed();
+  }
+  const std::uint64_t connection = identified_on_;
   const Keys keys = keys_of(claim.name);
   Words arguments{claim.id.digits()};
-  arguments.add(proposal.token);
-  arguments.add(marker_.epoch == proposal.era ? marker_.text : std::string());
+  arguments.add(proposal.token).add(marker_.text);
   arguments.add(letter_of(claim.mode));
   const Result<Answer> answer = co_await ask(scripts_.fence, keys, std::move(arguments), deadline);
-  co_return ballot_of(answer);
+  co_return ballot_of(answer, connection);
 }
 
-Ballot RedisVoter::ballot_of(const Result<Answer>& answer) {
+Ballot RedisVoter::ballot_of(const Result<Answer>& answer, std::uint64_t connection) {
   Ballot ballot;
+  if (answer && answer->generation != connection) {
+    ballot.kind = Ballot::Kind::silent;  // It may be a vote, but of another process.
+    ballot.why = display() + ": it was connected to anew meanwhile";
+    return ballot;
+  }
   if (!answer) {
     ballot.kind = answer.code() == Code::unknown ? Ballot::Kind::silent : Ballot::Kind::unreachable;
     ballot.code = answer.code();
@@ -254,7 +258,7 @@ Ballot RedisVoter::closed() const {
   Ballot ballot;
   ballot.kind = Ballot::Kind::closed;
   if (!votes()) {
-    ballot.why = display() + ": it has lost its data and does not vote yet";
+    ballot.why = display() + ": it " + absence();
   }
   return ballot;
 }
@@ -393,93 +397,6 @@ std::unique_ptr<quorum::Voter::Place> RedisVoter::stand(const Claim& claim, Even
 Task<bool> RedisVoter::watch(const Name& name, Deadline deadline) {
   const std::string key = prefix_ + name.bytes();  // It must outlive the call.
   co_return co_await node_->watch_key(key, deadline);
-}
-
-// ---- Its part in the electorate ----------------------------------------------------------------
-
-bool RedisVoter::take_marker(const std::string& text) {
-  std::optional<Marker> marker = Marker::parse(text);
-  if (!marker) return false;
-  marker_ = std::move(*marker);
-  marker_known_ = true;
-  return true;
-}
-
-Failure RedisVoter::no_marker() const {
-  return Failure(Code::misconfigured, display() + ": the key " + marker_key_ +
-                                          " holds something else; delete it, or use a prefix");
-}
-
-Task<Result<void>> RedisVoter::tend(redis::Script& script, Words arguments, Deadline deadline) {
-  const Keys keys = Keys::of({marker_key_});
-  const Result<Answer> answer = co_await ask(script, keys, std::move(arguments), deadline);
-  if (!answer) co_return answer.failure();
-  if (!take_marker(answer->reply.at(0).text)) co_return no_marker();
-  const std::int64_t left_ms = marker_.until_ms - answer->reply.at(1).as_number();
-  silent_for_ = std::max<Duration>(redis::ttl_of_ms(left_ms), Duration(0));
-  co_return Result<void>();
-}
-
-Task<Result<RedisVoter::Fences>> RedisVoter::fences(Deadline deadline) {
-  std::set<std::string> seen;  // SCAN can show a key twice
-  Fences all;
-  std::string cursor = "0";
-  const std::string pattern = redis::sibling_pattern('r');
-  do {
-    std::string command = redis::encode({"SCAN", cursor, "MATCH", pattern, "COUNT", "1000"});
-    const Result<Answer> page = co_await node_->connection().call(std::move(command), deadline);
-    if (!page) co_return Failure(Code::unreachable, page.message());
-    if (page->reply.is_error()) co_return redis::failure_of(page->reply, endpoint_);
-    cursor = page->reply.at(0).text;
-    std::vector<std::string> keys;
-    std::vector<std::string> commands;
-    for (const Reply& key : page->reply.at(1).items) {
-      const std::optional<std::string> name = redis::name_of_sibling_key(key.text, 'r');
-      if (!name || !name->starts_with(prefix_) || !seen.insert(key.text).second) continue;
-      keys.push_back(key.text);
-      commands.push_back(redis::encode({"GET", key.text}));
-    }
-    if (keys.empty()) continue;
-    const std::vector<Result<Answer>> values =
-        co_await node_->connection().call_all(std::move(commands), deadline);
-    for (std::size_t i = 0; i < keys.size(); ++i) {
-      if (!values[i]) co_return Failure(Code::unreachable, values[i].message());
-      const std::string& fence = values[i]->reply.text;
-      std::uint64_t token = 0;
-      const auto parsed = std::from_chars(fence.data(), fence.data() + fence.size(), token);
-      if (parsed.ec == std::errc()) all.emplace_back(keys[i], token);
-    }
-  } while (cursor != "0");
-  co_return all;
-}
-
-Task<Result<bool>> RedisVoter::claim_finish(Deadline deadline) {
-  const std::string key = marker_key_ + ":finisher";
-  std::string command = redis::encode({"SET", key, "1", "NX", "PX", "5000"});
-  const Result<Answer> answer = co_await node_->connection().call(std::move(command), deadline);
-  if (!answer) co_return Failure(Code::unreachable, answer.message());
-  if (answer->reply.is_error()) co_return redis::failure_of(answer->reply, endpoint_);
-  co_return answer->reply.kind == Reply::Kind::status;
-}
-
-Task<Result<void>> RedisVoter::adopt(const Marker& marker, Fences fences, Deadline deadline) {
-  constexpr std::size_t kPart = 200;
-  for (std::size_t begin = 0; begin < fences.size(); begin += kPart) {
-    Words names{marker_key_};
-    Words arguments{marker.text};
-    for (std::size_t i = begin; i < std::min(begin + kPart, fences.size()); ++i) {
-      names.add(fences[i].first);
-      arguments.add(fences[i].second);
-    }
-    const Keys keys = Keys::of(std::move(names));
-    const Result<Answer> answer =
-        co_await ask(scripts_.adopt, keys, std::move(arguments), deadline);
-    if (!answer) co_return answer.failure();
-    if (answer->reply.as_number() != 1) {
-      co_return Failure(Code::unreachable, display() + ": it has lost its data again");
-    }
-  }
-  co_return Result<void>();
 }
 
 }  // namespace holdfast::internal::redlock

@@ -38,7 +38,6 @@ struct Identity {
   std::string role;         // "master"
   std::string mode;         // "standalone"
   bool keeps_data = false;  // it has an append-only file
-  bool durable = false;     // and what it answered is in it
   std::string evicts;       // the policy of one that throws keys away; else empty
 
   static Identity from(const std::string& info);
@@ -75,13 +74,21 @@ class RedisVoter final : public quorum::Voter {
 
   // As last seen.
   const Marker& marker() const { return marker_; }
-  // What that means in the process that we are connected to.
+  // What that means in the process that we are connected to: a marker of another one is restarted,
+  // whatever it says, and whatever the server is set to. (A node that was restarted while it was being
+  // founded has never voted: blank.)
   Marker::State state() const;
   bool votes() const { return state() == Marker::State::open; }
+  // It does not vote, but was open before, in this process or in another.
+  bool remembers() const { return !votes() && marker_.remembers(); }
+  // Why it does not vote and when it will, for people: "has restarted and votes again in 43 s".
+  std::string absence() const;
   bool marker_known() const { return marker_known_; }
   // How long a node that is joining is still silent, as last seen; 0 if it may be opened.
-  Duration silent_for() const { return silent_for_; }
-  // Runs one of the scripts about the marker. REQUIRES: ready.
+  Duration silent_for() const;
+  // The node's own clock, as last seen.
+  std::uint64_t clock_us() const { return clock_us_; }
+  // Runs one of the scripts about the marker, and adds the run id to its arguments. REQUIRES: ready.
   Task<Result<void>> tend(redis::Script& script, redis::Words arguments, Deadline deadline);
 
   // The highest token accepted at this node, by the key of its fence.
@@ -110,12 +117,16 @@ class RedisVoter final : public quorum::Voter {
   Task<Result<redis::Answer>> ask(redis::Script& script, const redis::Keys& keys,
                                   redis::Words arguments, Deadline deadline,
                                   std::size_t key_count = SIZE_MAX);
-  quorum::Ballot ballot_of(const Result<redis::Answer>& answer);
+  // `connection`: the generation on which it was asked.
+  quorum::Ballot ballot_of(const Result<redis::Answer>& answer, std::uint64_t connection);
   quorum::Ballot closed() const;  // by its marker
   quorum::Ballot nonsense();
   Failure no_marker() const;
   bool take_marker(const std::string& text);
   std::optional<Failure> unfit() const;
+  // A vote must be given by the process that the marker names. A connection ends with the process, so
+  // it is enough to know that the answer came on the connection on which the run id was read.
+  bool knows_process() const { return identified_on_ == node_->connection().generation(); }
 
   Runtime& runtime_;
   Endpoint endpoint_;
@@ -124,9 +135,12 @@ class RedisVoter final : public quorum::Voter {
   Scripts& scripts_;
   Duration node_timeout_;
   Identity identity_;
+  std::uint64_t identified_on_ = UINT64_MAX;  // the generation of the connection
   Marker marker_;
   bool marker_known_ = false;
   Duration silent_for_{};
+  BootTime seen_at_{};
+  std::uint64_t clock_us_ = 0;
   std::unique_ptr<redis::Node> node_;
 };
 

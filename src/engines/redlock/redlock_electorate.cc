@@ -9,14 +9,15 @@
 namespace holdfast::internal::redlock {
 
 RedlockElectorate::RedlockElectorate(Runtime& runtime, const std::vector<redis::Settings>& nodes,
-                                     const quorum::QuorumOptions& options,
+                                     const quorum::QuorumOptions& options, Duration usual_longest,
                                      std::shared_ptr<Observer> observer)
     : runtime_(runtime),
       options_(options),
       observer_(std::move(observer)),
       prefix_(nodes.front().prefix),
       guarantees_(redlock_guarantees()),
-      membership_(runtime, voters_, scripts_, options.node_timeout,
+      membership_(runtime, voters_, scripts_,
+                  {options.node_timeout, redis::milliseconds_of(usual_longest)},
                   [this](const std::string& text) { warn(text); }),
       opened_(runtime),
       background_(runtime) {
@@ -60,8 +61,8 @@ void RedlockElectorate::on_identity() {
   if (size() == 1) guarantees_.notes += " With one node its loss of data is not noticed.";
   if (!forgetful.empty()) {
     guarantees_.notes += " These nodes keep nothing on disk (appendonly no): " + forgetful +
-                         "; one that restarts is silent for the longest ttl, and if a majority "
-                         "restarts at once, locks are lost.";
+                         "; if a majority of all restarts, locks are lost, and a person has to "
+                         "begin anew.";
   }
 }
 

@@ -14,14 +14,19 @@ namespace holdfast::internal::redlock {
 
 class RedlockElectorate final : public quorum::Electorate {
  public:
+  // `usual_longest`: a longer ttl has to be announced to the nodes; at least so long is a node silent
+  // that was restarted.
   RedlockElectorate(Runtime& runtime, const std::vector<redis::Settings>& nodes,
-                    const quorum::QuorumOptions& options, std::shared_ptr<Observer> observer);
+                    const quorum::QuorumOptions& options, Duration usual_longest,
+                    std::shared_ptr<Observer> observer);
 
   const Guarantees& guarantees() const override { return guarantees_; }
   std::size_t size() const override { return voters_.size(); }
   quorum::Voter& voter(std::size_t index) override { return *voters_[index]; }
   bool ready_to_vote() const override { return membership_.established(); }
   quorum::Era era() const override { return membership_.era(); }
+  std::uint64_t floor() const override { return membership_.floor(); }
+  bool recovering() const override { return membership_.recovering(); }
   std::string state() const override { return membership_.state(); }
   std::optional<Failure> problem() const override { return problem_; }
   std::optional<Failure> refuses(const Claim& claim) const override;

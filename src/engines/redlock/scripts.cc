@@ -23,13 +23,22 @@ local function read_fence()
   if not last then error('fence: value is not an integer and a claim') end  -- before any write
   return tonumber(last), owner
 end
-local function accept(last, owner, id, token, again)
+local function accept(last, owner, id, token, again, holds)
   token = tonumber(token)
   if token == last and owner == id then return 1 end
+  -- Granted by others: nobody else can be, so it may be written where a rejoin left no claim.
+  if token == last and holds and owner == string.rep('0', 32) then
+    redis.call('SET', KEYS[2], string.format('%.0f', token) .. ' ' .. id)
+    return 1
+  end
   if again and owner == id then  -- It has one already.
     return {'low', string.format('%.0f', last), '0', 1}
   end
   local most = math.max((redis.call('TIME')[1] + 3600) * 1000000, last + 1000)
+  if token > most then  -- A refounded electorate begins an hour ahead of the clock.
+    local above = string.match(redis.call('GET', KEYS[3]) or '', ' above=(%d+)$')
+    if above then most = math.max(most, above + 1000) end
+  end
   if token > last and token <= most then
     redis.call('SET', KEYS[2], string.format('%.0f', token) .. ' ' .. id)
     return 1
@@ -179,7 +188,11 @@ if not redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
 end
 local token = tonumber(ARGV[3])
 local most = last + 3600000000
-if token > most then most = math.max(most, (redis.call('TIME')[1] + 3600) * 1000000) end
+if token > most then
+  most = math.max(most, (redis.call('TIME')[1] + 3600) * 1000000)
+  local above = string.match(marker, ' above=(%d+)$')
+  if above then most = math.max(most, above + 1000) end
+end
 if token > last and token <= most then
   redis.call('SET', KEYS[2], ARGV[3] .. ' ' .. string.sub(ARGV[1], 1, 32))
   return 1
@@ -215,7 +228,7 @@ drop_ended()
 local again = is_mine(id, mode)
 if again or ((serve(id) or redis.call('EXISTS', queue) == 0) and admits(mode)) then
   set_word(id, label, mode, ttl, again)
-  local answer = accept(last, owner, id, ARGV[3], again)
+  local answer = accept(last, owner, id, ARGV[3], again, ARGV[8] == '1')
   if mode == 's' and answer == 1 then note_token(id, ARGV[3]) end
   return answer
 end
@@ -250,11 +263,14 @@ local id, mode = ARGV[1], ARGV[4]
 if mode == 'x' then
   local value, fence = redis.call('GET', KEYS[1]), redis.call('GET', KEYS[2])
   local mine = fence == ARGV[3] .. ' ' .. id
-  if value and string.sub(value, 1, 33) == id .. ' ' and mine then
+  local its_word = value and string.sub(value, 1, 33) == id .. ' '
+  if its_word and mine then
     if string.sub(value, 34, 35) == '0 ' then return 2 end  -- Only kept for it: to be voted for.
     redis.call('PEXPIRE', KEYS[1], ARGV[2])
     return 1
   end
+  if value and not its_word then return 0 end
+  if fence == ARGV[3] .. ' ' .. string.rep('0', 32) then return 2 end  -- The node has rejoined.
   if value then return 0 end
   if mine or not fence or tonumber(string.match(fence, '^%d+')) < tonumber(ARGV[3]) then return 2 end
   return 0
@@ -263,6 +279,8 @@ end
 drop_ended()
 local held = redis.call('HGET', details, id)
 if not held or string.match(held, '^%d+') ~= ARGV[3] then return 0 end
+-- A server that is out of memory refuses ZADD as the first write of a script, not as a later one.
+redis.call('PEXPIRE', word, ARGV[2])
 redis.call('ZADD', group, now_ms + ARGV[2], id)
 keep_group()
 return 1
@@ -345,8 +363,13 @@ const std::string& look_source() {
 }
 
 const std::string& found_source() {
-  static const Eternal<std::string> source =
-      "redis.call('SET', KEYS[1], 'founding ' .. ARGV[1] .. ' ' .. ARGV[2], 'NX')\n" + looking();
+  static const Eternal<std::string> source = R"lua(
+local marker = redis.call('GET', KEYS[1])
+local run = marker and string.match(marker, '^founding %d+ %d+ ?(%x*)$')
+if not marker or (run and run ~= ARGV[3]) then
+  redis.call('SET', KEYS[1], table.concat({'founding', ARGV[1], ARGV[2], ARGV[3]}, ' '))
+end
+)lua" + looking();
   return source;
 }
 
@@ -354,7 +377,8 @@ const std::string& mark_source() {
   static const Eternal<std::string> source = R"lua(
 local marker = redis.call('GET', KEYS[1])
 if not marker or string.find(marker, '^founding ') then
-  redis.call('SET', KEYS[1], 'marked ' .. ARGV[1] .. ' ' .. ARGV[2])
+  redis.call('SET', KEYS[1],
+    table.concat({'marked', ARGV[1], ARGV[2], '0.0 0 0 0', ARGV[3]}, ' '))
 end
 )lua" + looking();
   return source;
@@ -362,8 +386,8 @@ end
 
 const std::string& raise_source() {
   static const Eternal<std::string> source = R"lua(
-local number, nonce, longest, nodes, established, opening =
-  string.match(redis.call('GET', KEYS[1]) or '', '^(%d+)%.(%d+) (%d+) (%d+) (%d) (%d+ %x+)$')
+local number, nonce, longest, nodes, established, opening, above = string.match(
+  redis.call('GET', KEYS[1]) or '', '^(%d+)%.(%d+) (%d+) (%d+) (%d) (%d+ %x+)(.*)$')
 if number then
   local n, m = tonumber(number), tonumber(nonce)
   local new_n, new_m = tonumber(ARGV[1]), tonumber(ARGV[2])
@@ -372,8 +396,10 @@ if number then
   elseif new_n == n and new_m == m and ARGV[4] == '1' then
     established = '1'
   end
-  redis.call('SET', KEYS[1], string.format('%s.%s %.0f %s %s %s', number, nonce,
-    math.max(tonumber(longest), tonumber(ARGV[3])), nodes, established, opening))
+  local floor = math.max(tonumber(string.match(above, '^ above=(%d+)$') or 0), tonumber(ARGV[5]))
+  above = floor > 0 and string.format(' above=%.0f', floor) or ''
+  redis.call('SET', KEYS[1], string.format('%s.%s %.0f %s %s %s%s', number, nonce,
+    math.max(tonumber(longest), tonumber(ARGV[3])), nodes, established, opening, above))
 end
 )lua" + looking();
   return source;
@@ -384,8 +410,7 @@ const std::string& join_source() {
 if redis.call('GET', KEYS[1]) == ARGV[1] then
   local time = redis.call('TIME')
   local until_ms = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[3]
-  redis.call('SET', KEYS[1], string.format('joining %s %s %s %.0f',
-    ARGV[2], ARGV[3], ARGV[4], until_ms))
+  redis.call('SET', KEYS[1], ARGV[2] .. string.format('%.0f', until_ms))
 end
 )lua" + looking();
   return source;
@@ -403,9 +428,9 @@ const std::string& adopt_source() {
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 for i = 2, #KEYS do
   local known = redis.call('GET', KEYS[i])
-  if not known or tonumber(string.match(known, '^%d+')) < tonumber(ARGV[i]) then
-    redis.call('SET', KEYS[i], ARGV[i] .. ' ' .. string.rep('0', 32))
-  end
+  local token = known and string.match(known, '^(%d+) %x+$') or '0'
+  if tonumber(token) < tonumber(ARGV[i]) then token = ARGV[i] end
+  redis.call('SET', KEYS[i], token .. ' ' .. string.rep('0', 32))
 end
 return 1
 )lua";

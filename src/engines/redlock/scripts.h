@@ -22,6 +22,7 @@ const std::string& take_source();
 const std::string& give_source();
 
 // ARGV: "CLAIM ATTEMPT LABEL" ttl_ms token marker mode(x|s) arrival "MODE 1 KEEP_MS CHANNEL 0 LABEL"
+// and 1 if the claim holds the lock with this token already; else 0.
 // arrival: "AGE_US WALL_US", how long it has been waiting and since when; "0": it does not.
 // 1: locked and accepted. {low, fence, most, own}: locked, but the token was not accepted; own: 1 if
 // the fence is the claim's own. most: above that none is accepted; 0: not said.
@@ -39,17 +40,21 @@ const std::string& evict_source();
 // As the inspect script of the engine for one server.
 const std::string& inspect_source();
 
-// The life of a marker. All take KEYS: marker; all return {marker, now_ms} as it is afterwards.
+// The life of a marker. All take KEYS: marker, and behind their own ARGV the run id of the process
+// that they are sent to; all return {marker, now_ms} as it is afterwards.
 const std::string& look_source();
-const std::string& found_source();   // ARGV: nonce nodes.  From blank to founding
-const std::string& mark_source();    // ARGV: nonce nodes.  From blank or founding to marked
-const std::string& raise_source();   // ARGV: number nonce longest_ms established.  All only grow
-const std::string& join_source();    // ARGV: marker epoch longest_ms nodes.  From marked to joining
+const std::string&
+found_source();  // ARGV: nonce nodes.  From blank, or founding of another run, to founding
+const std::string& mark_source();  // ARGV: nonce nodes.  From blank or founding to marked
+const std::string&
+raise_source();  // ARGV: number nonce longest_ms established floor.  All only grow
+const std::string& join_source();    // ARGV: marker, what it becomes but for UNTIL_MS, longest_ms
 const std::string& change_source();  // ARGV: marker as it must be, marker as it becomes
 
 // Raises fences at a node that is joining.  KEYS: marker fence...  ARGV: marker token...
-// 1, or 0 if the marker is another by now. They are nobody's: a claim that was accepted elsewhere was
-// not accepted here.
+// 1, or 0 if the marker is another by now. They are nobody's, also those that the node had: a claim
+// that was accepted elsewhere was not accepted here, and since an older copy was made the same token
+// may have been accepted here for another.
 const std::string& adopt_source();
 
 }  // namespace holdfast::internal::redlock

@@ -49,6 +49,11 @@ struct Dialect {
   bool token_is_id = false;
   // name, claim. Changes one row, if the claim held and nobody waits.
   std::string free;
+  // The same two for a row that is known to move about (see RowMoves), where there is such a thing: then
+  // `take` and `take_moving` return the row's place behind the token. They may find nothing where the
+  // others would.
+  std::string take_moving;
+  std::string free_moving;
   // name, full name. Makes the row, if there is none.
   std::string make;
   // name -> token, owner, since, expires, ttl, label, waiting, sharing, sharing_mode, permits; until

@@ -188,16 +188,22 @@ Task<Result<Taken>> ServerTable::take(const Claim& claim, Deadline deadline, std
   const Key key = key_of(claim.name);
   const std::vector<SqlValue> values{key.key, key.full_name, to_value(claim.id),
                                      std::int64_t{claim.ttl.count()}, claim.label};
+  const Dialect& sql = server_.dialect();
   std::vector<SqlStatement> statements;
-  for (const std::string& text : server_.dialect().take) statements.push_back({text, values});
+  if (moves_.moving(key.key, runtime_.now())) {
+    statements.push_back({sql.take_moving, values});
+  } else {
+    for (const std::string& text : sql.take) statements.push_back({text, values});
+  }
   const Result<Asked> asked = co_await ask(std::move(statements), deadline, stop);
   if (!asked) co_return asked.failure();
   Taken taken{.sent_at = asked->outcome.sent_at};
   const SqlRows& rows = asked->outcome.results.back();
-  if (server_.dialect().token_is_id) {
+  if (sql.token_is_id) {
     if (rows.id > 0) taken.given = Given{Token(rows.id), claim.ttl};
   } else if (!rows.empty()) {
     taken.given = Given{token_from(rows.number(0, 0)), claim.ttl};
+    if (!sql.take_moving.empty()) moves_.seen(key.key, rows.bytes(0, 1), runtime_.now());
   }
   co_return taken;
 }
@@ -326,7 +332,8 @@ Task<Result<bool>> ServerTable::give_back(const Claim& claim, const Key& key, bo
                                      std::int64_t{Turn::kProvisionalTtl.count()}, server_.process(),
                                      static_cast<std::int64_t>(runtime_.random() >> 1)});
   } else {
-    statements.push_back({sql.free, {key.key, to_value(claim.id)}});
+    const bool moving = moves_.moving(key.key, runtime_.now());
+    statements.push_back({moving ? sql.free_moving : sql.free, {key.key, to_value(claim.id)}});
   }
   const std::size_t last = others_wait ? sql.hand_over.last : 0;
   const Result<Asked> asked =

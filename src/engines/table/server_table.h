@@ -15,6 +15,7 @@
 
 #include <unordered_set>
 
+#include "engines/table/row_moves.h"
 #include "engines/table/table_server.h"
 
 namespace holdfast::internal::table {
@@ -131,6 +132,7 @@ class ServerTable {
   Duration request_timeout_;
   // Claims of ours that have queued, until they are released. Others are likely to queue behind.
   std::unordered_set<ClaimId> queued_;
+  RowMoves moves_;
   std::optional<BootTime> clean_at_;
   BootTime apart_until_{};  // until then holds are renewed by requests of their own
   TaskGroup background_;    // Last: its tasks end before what they use.

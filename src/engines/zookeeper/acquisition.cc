@@ -341,8 +341,9 @@ Task<Result<Acquisition::Next>> Acquisition::wait_behind(const Decision& decisio
       look_by = runtime_.now() + own_pace();
       // Is it still there? With permits that is not all: the news that it holds may be lost.
       if (claim().mode == Mode::permit) co_return Next::look;
-      const bool front = !place_ || place_->first();
-      const Result<bool> there = front ? co_await set_watch(decision) : Result<bool>(true);
+      // (The first of our own claims looks for all. No `?:` here: GCC 12 destroys what it awaits twice.)
+      Result<bool> there = true;
+      if (!place_ || place_->first()) there = co_await set_watch(decision);
       if (!there && !passing(there.code())) co_return there.failure();
       if (watch.fired()) continue;
       if (!there || !*there) co_return Next::look;
