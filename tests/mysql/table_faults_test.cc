@@ -185,5 +185,12 @@ TEST_P(MysqlTableDefaults, HostileDefaultsDoNoHarm) {
   EXPECT_EQ(told(client.semaphore("z", 2, kLong).try_acquire()), "granted");
 }
 
+TEST(MysqlTableBinaryLog, AFormatThatCannotBeUsedIsNamed) {
+  MariadbServer own({.arguments = {"--log-bin", "--server-id=1", "--binlog-format=STATEMENT"}});
+  const std::string told_so = try_at(own.url());
+  EXPECT_THAT(told_so, StartsWith("misconfigured"));
+  EXPECT_THAT(told_so, HasSubstr("binlog_format"));
+}
+
 }  // namespace
 }  // namespace holdfast::mysql_tests

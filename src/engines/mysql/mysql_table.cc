@@ -28,7 +28,7 @@ constexpr const char* kPrepareSession =
 constexpr const char* kIsolate =
     "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE";
 
-// Who listens waits longer than any query. A client that is stopped inside a transaction is thrown out
+// A listener waits longer than any query. A client that is stopped inside a transaction is thrown out
 // after a few seconds, and its locks on rows with it; see Bounded for MySQL.
 std::string limits_of(const MariadbConnection& connection) {
   if (!connection.is_mariadb()) return "SET SESSION max_execution_time = 0";
