@@ -60,7 +60,9 @@ TEST_P(MysqlSessionSilence, DefaultsOfTheServerThatAreHostileToLocksDoNotMatter)
     own.query("SET GLOBAL tx_read_only = 1, GLOBAL max_statement_time = 0.5");
     Client one = open(url_on(own));
     Client two = open(url_on(own));
-    Lease lease = one.mutex("x", {.ttl = 4s}).acquire().value();
+    Result<Lease> first_lease = one.mutex("x", {.ttl = 4s}).try_acquire_for(10s);
+    ASSERT_EQ(told(first_lease), "granted");
+    Lease lease = std::move(first_lease).value();
     Pending waiting = in_thread([&] { return two.mutex("x", {.ttl = 4s}).try_acquire_for(30s); });
     ASSERT_TRUE(eventually([&] { return one.inspect("x").value().waiters.size() == 1; }));
     pause_for(2500ms);

@@ -65,7 +65,9 @@ TEST_P(PostgresSessionSilence, SettingsOfTheDatabaseThatAreHostileToLocksDoNotMa
     const std::string url = server.url() + "?recipe=" + GetParam();
     Client one = open(url);
     Client two = open(url);
-    Lease lease = one.mutex("x", {.ttl = 4s}).acquire().value();
+    Result<Lease> first_lease = one.mutex("x", {.ttl = 4s}).try_acquire_for(10s);
+    ASSERT_EQ(told(first_lease), "granted");
+    Lease lease = std::move(first_lease).value();
     Pending waiting = in_thread([&] { return two.mutex("x", {.ttl = 4s}).try_acquire_for(30s); });
     ASSERT_TRUE(eventually([&] { return waiters(one, "x") == 1; }));
     pause_for(2500ms);
