@@ -99,7 +99,8 @@ TEST_F(RestartTest, AClientThatNeverSawTheNodeIsNotFooledByIt) {
 // Row 9, first half.
 // given  A holds nodes 1, 2 and 3, which flush each write before they answer
 // when   node 3 crashes and comes back, and B asks 3, 4 and 5
-// then   node 3 remembers A: busy; after A's release B gets the lock, with node 3's vote
+// then   node 3 has no vote, though it remembers A: nobody can tell that it has forgotten nothing.
+//        After A's release and the silence B gets the lock, with node 3's vote
 TEST_F(DurableRestartTest, ANodeThatFlushesItsWritesComesBackWithThem) {
   Lease of_a = taken_by_a_on_a_bare_majority();
   nodes_[3].restart();
@@ -109,6 +110,11 @@ TEST_F(DurableRestartTest, ANodeThatFlushesItsWritesComesBackWithThem) {
 
   const Token before = of_a.token();
   EXPECT_TRUE(of_a.release());
+  EXPECT_TRUE(eventually([&] {
+    EXPECT_FALSE(b_.mutex("x", kUnrenewed).try_acquire());
+    return part_of(3).starts_with("joining");
+  })) << part_of(3);
+  nodes_.jump_clocks({3}, kSilence + 1s);
   const Result<Lease> of_b = b_.mutex("x", kUnrenewed).try_acquire_for(10s);
   ASSERT_EQ(told(of_b), "granted");
   EXPECT_GT(of_b->token(), before);
