@@ -108,10 +108,12 @@ std::unique_ptr<Site> open_redis(const SiteOptions& options) {
 
 std::unique_ptr<Site> open_redlock(const SiteOptions& options) {
   // A node has a second to answer: on a machine that is busy with other things it may need more
-  // than the usual quarter. A node that restarts is silent for the longest ttl: ours are short.
-  return std::make_unique<Site>(servers(5, options.keeping), [](const std::vector<int>& ports) {
-    return "redlock://" + hosts(ports) + "?node_timeout_ms=1000&longest_ttl_ms=2000";
-  });
+  // than the usual quarter. A node that restarts is silent for the longest ttl.
+  const std::string settings =
+      std::string("?node_timeout_ms=1000") + (options.short_ttls ? "&longest_ttl_ms=2000" : "");
+  return std::make_unique<Site>(
+      servers(5, options.keeping),
+      [settings](const std::vector<int>& ports) { return "redlock://" + hosts(ports) + settings; });
 }
 
 }  // namespace holdfast::lab

@@ -38,7 +38,8 @@ void restart(Stage& stage) {
 }
 
 void restart_full(Stage& stage) {
-  const Cast cast = begin(stage, Stage::kLongTtl);
+  // Where locks live in sessions, nobody is let in for one ttl after the restart.
+  const Cast cast = begin(stage, stage.profile().session_hold ? Duration(8s) : Stage::kLongTtl);
   stage.kill_servers({cast.victim});
   stage.restart_servers({cast.victim}, "with its data");
   ask_after_the_crash(stage, cast, 2s);

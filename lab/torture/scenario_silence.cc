@@ -123,7 +123,7 @@ void add_silence(std::vector<Scenario>& list) {
                           .given = "A holds the lock and dies",
                           .when = "all servers are killed and come back with their data",
                           .then = "B asks, and gets the lock when A's ttl has passed"},
-                  .site = {.keeping = Keeping::everything},
+                  .site = {.keeping = Keeping::everything, .short_ttls = true},
                   .needs = {Can::restart_full},
                   .expected = [](const Profile&) -> std::optional<Expected> { return kSafe; },
                   .play = rack_without_power});

@@ -54,6 +54,7 @@ struct SiteOptions {
   bool replica = false;
   bool syncs = false;  // the servers sync what they answer, so that a disk can stall them
   Defaults defaults = Defaults::usual;
+  bool short_ttls = false;  // no ttl is above two seconds: a quorum's nodes wait for no longer
 };
 
 // One server. What is not overridden cannot be done to it.
