@@ -52,6 +52,7 @@ void Connection::clear() {
   // Their callers have left with the failed log-in; the next connection's replies are not theirs.
   first_pending_ += pending_.size();
   pending_.clear();
+  ++generation_;  // INFO may have been answered before the log-in failed.
 }
 
 Task<Result<void>> Connection::try_to_open() {
@@ -89,7 +90,6 @@ Task<Result<void>> Connection::log_in(Deadline deadline) {
   // For people, and for warnings: a user without the right to these can still lock.
   greeting.push_back({"CLIENT", "SETNAME", login.client_name});
   if (on_info) greeting.push_back({"INFO", settings_.info});
-  if (on_appendfsync) greeting.push_back({"CONFIG", "GET", "appendfsync"});
   if (settings_.must_be_master) greeting.push_back(Words{"ROLE"});
   // All in one write, or a short-lived command would wait for each.
   std::deque<Pending> calls;
@@ -114,7 +114,6 @@ Task<Result<void>> Connection::log_in(Deadline deadline) {
     // Without a password the first command of all tells that one is needed.
     if (reply.is_error("NOAUTH")) co_return failure_of(reply, endpoint_);
     if (greeting[i].at(0) == "INFO" && !reply.is_error()) on_info(reply.text);
-    if (greeting[i].at(0) == "CONFIG") on_appendfsync(reply.at(1).text);
     if (greeting[i].at(0) == "ROLE" && !reply.is_error() && reply.at(0).text != "master") {
       co_return failed(Code::unreachable, "it is a " + reply.at(0).text + " now, not the master");
     }

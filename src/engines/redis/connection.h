@@ -50,12 +50,11 @@ class Connection final : private StreamListener {
   Connection(Runtime& runtime, ConnectionSettings settings, Locate where);
   ~Connection();
 
-  // Replies that nobody asked for (a subscription's messages), the end of a connection, and what
-  // INFO and CONFIG GET appendfsync said when one was opened.
+  // Replies that nobody asked for (a subscription's messages), the end of a connection, and the answer
+  // to INFO when one was opened.
   std::function<void(const Reply&)> on_push;
   std::function<void()> on_lost;
   std::function<void(const std::string&)> on_info;
-  std::function<void(const std::string&)> on_appendfsync;
 
   // unreachable, misconfigured: it never left. unknown: it left, and no reply came by the
   // deadline, before the connection broke, or before `stop`. An error of the server's is an Answer.
