@@ -61,7 +61,7 @@ TEST_P(PostgresSessionSilence, SettingsOfTheDatabaseThatAreHostileToLocksDoNotMa
         "ALTER DATABASE postgres SET bytea_output = 'escape';"
         "ALTER DATABASE postgres SET default_transaction_deferrable = on;"
         "ALTER DATABASE postgres SET default_transaction_isolation = '" +
-        isolation + "'; ALTER DATABASE postgres SET default_transaction_read_only = on");
+        isolation + "'");
     const std::string url = server.url() + "?recipe=" + GetParam();
     Client one = open(url);
     Client two = open(url);

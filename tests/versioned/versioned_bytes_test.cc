@@ -182,9 +182,8 @@ TEST(VersionedBytesTest, PostgresSettingsOfTheServerLoseNothing) {
     server.query(kMakeTexts);
     server.query("CREATE TABLE raw (id bytea PRIMARY KEY, version BIGINT NOT NULL, note bytea)");
     server.query("ALTER DATABASE postgres SET default_transaction_isolation = '" + isolation + "'");
-    for (const std::string setting :
-         {"bytea_output = 'escape'", "idle_session_timeout = 3000", "lock_timeout = 1",
-          "client_encoding = 'LATIN1'", "default_transaction_read_only = on"}) {
+    for (const std::string setting : {"bytea_output = 'escape'", "idle_session_timeout = 3000",
+                                      "lock_timeout = 1", "client_encoding = 'LATIN1'"}) {
       server.query("ALTER DATABASE postgres SET " + setting);
     }
     expect_writes_to_last(server.url());

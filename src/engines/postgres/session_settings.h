@@ -1,5 +1,6 @@
-// What every session of ours sets for itself, whichever recipe it serves: of what the database's owner
-// has set, what matters to locks is set right.
+// Every session of ours sets this for itself, whichever recipe it serves, whatever the defaults of server,
+// database and role are. default_transaction_read_only stays: an owner who sets it means it (some services
+// do when the disk is full).
 #pragma once
 
 #include <string>
@@ -13,7 +14,6 @@ namespace holdfast::internal::postgres {
 // A list of set_config(…), to be selected.
 inline constexpr const char* kSessionSettings =
     "set_config('default_transaction_isolation', 'read committed', false),"
-    " set_config('default_transaction_read_only', 'off', false),"
     // As the driver reads bytes.
     " set_config('bytea_output', 'hex', false),"
     " set_config('lock_timeout', '0', false), set_config('idle_session_timeout', '0', false),"
