@@ -214,6 +214,7 @@ Task<Result<bool>> Membership::open_once(Duration ttl, Deadline deadline) {
   if (std::optional<Failure> why = misfit(seen)) co_return *why;
   for (const std::size_t node : seen) hear_of(node);
   co_await mark_restarted(seen, deadline);
+  co_await begin_silence_anew(seen, deadline);
   const std::int64_t ttl_ms = redis::milliseconds_of(ttl);
   const Nodes unused = in_state(seen, State::founding);
   if (in_state(seen, State::blank).size() + unused.size() == seen.size()) {

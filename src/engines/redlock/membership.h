@@ -38,7 +38,7 @@
 //   I6  A node accepts no token up to the floor in its marker, floors only grow, and a node that opens
 //       has the highest floor of those in I4.
 //   I7  A closed node stays silent for the longest ttl that any node in reach remembers, by its own
-//       clock, counted from after the mark.
+//       clock, counted from after the mark; and anew if that clock was set back.
 //
 // Nodes are founded when all of them are there and none has a marker: nobody could tell a new node
 // from one that lost its data, so the first client asks for all.
@@ -111,6 +111,8 @@ class Membership {
   Task<void> bring_back(const Nodes& seen, const Nodes& open, Deadline deadline);
   // Marks those that were restarted.
   Task<void> mark_restarted(const Nodes& seen, Deadline deadline);
+  // Where the node's clock was set back meanwhile.
+  Task<void> begin_silence_anew(const Nodes& seen, Deadline deadline);
   Task<void> join(std::size_t node, Nodes open, Deadline deadline);
   Task<void> refound(const Nodes& seen, const Nodes& open, Deadline deadline);
   Task<void> begin_refounding(Nodes closed, Nodes open, Deadline deadline);

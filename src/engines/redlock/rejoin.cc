@@ -4,6 +4,7 @@
 #include <map>
 
 #include "engines/quorum/tally.h"
+#include "engines/redis/lock_view.h"
 #include "engines/redlock/membership.h"
 
 namespace holdfast::internal::redlock {
@@ -23,6 +24,22 @@ Task<void> Membership::mark_restarted(const Nodes& seen, Deadline deadline) {
     redis::Words from_to{marker.text, marker.marked_text(nonce(), size(), voter.identity().run_id)};
     Nodes alone{node};
     co_await tend_all(std::move(alone), scripts_.change, std::move(from_to), deadline);
+  }
+}
+
+// No silence is longer than the longest ttl when it begins. One that is longer now tells of a clock
+// that was set back: how much of it is over is not known any more.
+Task<void> Membership::begin_silence_anew(const Nodes& seen, Deadline deadline) {
+  for (const std::size_t node : in_state(seen, State::joining)) {
+    const RedisVoter& voter = *voters_[node];
+    const Marker& marker = voter.marker();
+    if (voter.silent_for() <= redis::ttl_of_ms(marker.longest_ms)) continue;
+    redis::Words as{
+        marker.text,
+        marker.joining_text(marker.epoch, marker.longest_ms, marker.floor, marker.memory),
+        std::to_string(marker.longest_ms)};
+    Nodes alone{node};
+    co_await tend_all(std::move(alone), scripts_.join, std::move(as), deadline);
   }
 }
 
