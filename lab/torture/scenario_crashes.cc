@@ -55,7 +55,7 @@ void restart_late(Stage& stage) {
 
 void power_cut(Stage& stage) {
   Cast cast = begin(stage, Duration::zero());
-  stage.site().server(cast.victim).remember();
+  stage.site().back_up({cast.victim});
   stage.must_acquire(cast.a, Stage::kLongTtl, Renewal::once);
   stage.wait(100ms);
   stage.kill_servers({cast.victim});

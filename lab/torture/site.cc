@@ -37,12 +37,10 @@ void SiteServer::fill_memory(bool) { cannot("run out of memory"); }
 
 void SiteServer::remember() {
   backup_ = std::make_unique<test::TempDir>();
-  pause();
   int number = 0;
   for (const auto& folder : data()) {
     copy_tree(folder, backup_->path() / std::to_string(++number), backup_->path() / "log");
   }
-  resume();
   if (number == 0) cannot("remember");
 }
 
@@ -96,6 +94,12 @@ void Site::reach(const std::string& client, const std::vector<int>& numbers) {
 
 void Site::reach_all() {
   for (auto& [client, ways] : ways_) reach(client, all());
+}
+
+void Site::back_up(const std::vector<int>& numbers) {
+  for (const int number : numbers) server(number).pause();
+  for (const int number : numbers) server(number).remember();
+  for (const int number : numbers) server(number).resume();
 }
 
 void Site::restart_together(const std::vector<int>& numbers,

@@ -71,7 +71,7 @@ class SiteServer {
   virtual void jump_wall(std::chrono::seconds by);  // as clock() does, unless it has another way
   // Where it keeps what it knows; nothing: nowhere.
   virtual std::vector<std::filesystem::path> data() const { return {}; }
-  // Copies its data, as a snapshot of its file system would. REQUIRES: it runs, and nobody writes.
+  // Copies its data, as a snapshot of its file system would. REQUIRES: it is paused.
   void remember();
   // Forgets what was written since remember(), or everything. REQUIRES: it is down.
   void forget();
@@ -103,6 +103,10 @@ class Site {
   void reach(const std::string& client, const std::vector<int>& numbers);
   void reach_all();  // every client, every server
 
+  // Copies the data of all of them at one moment: they are paused together. Copies of one member
+  // after the other are no backup of servers that agree: if they elect meanwhile, the later copies
+  // have what a majority of the copies has not, and what comes of them may never agree again.
+  void back_up(const std::vector<int>& numbers);
   // Kills all of them, does `between` to each and starts them together.
   void restart_together(const std::vector<int>& numbers,
                         const std::function<void(SiteServer&)>& between = {});

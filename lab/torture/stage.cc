@@ -181,9 +181,7 @@ void Stage::restart_empty(const std::vector<int>& servers) {
   fault(names(servers) + " killed, and back empty", [] {});
 }
 
-void Stage::back_up(const std::vector<int>& servers) {
-  for (const int number : servers) site_->server(number).remember();
-}
+void Stage::back_up(const std::vector<int>& servers) { site_->back_up(servers); }
 
 void Stage::restore(const std::vector<int>& servers) {
   site_->restart_together(servers, [](SiteServer& server) { server.forget(); });
