@@ -24,7 +24,9 @@ INSTANTIATE_TEST_SUITE_P(All, PostgresSuccession, testing::Values("advisory", "r
 TEST_P(PostgresSuccession, ARestartInGoodOrderIsSeenAlthoughTheClockWasSetBack) {
   PostgresServer server({.movable_clock = true});
   server.clock().jump(1h);
-  server.query("SELECT pg_stat_reset_shared('bgwriter')");
+  for (const char* which : {"bgwriter", "archiver", "wal"}) {
+    server.query(std::string("SELECT pg_stat_reset_shared('") + which + "')");
+  }
   server.clock().jump(-1h);
   Proxy proxy(server.port());
   Client cut = open(url_through(proxy));
@@ -37,6 +39,14 @@ TEST_P(PostgresSuccession, ARestartInGoodOrderIsSeenAlthoughTheClockWasSetBack) 
   const Result<Lease> next = other.mutex("x", {.ttl = 1s}).try_acquire_for(20s);
   ASSERT_EQ(told(next), "granted") << "the lock is stranded";
   EXPECT_FALSE(lease.held()) << "two hold it";
+}
+
+// Tools that watch a server do that.
+TEST_P(PostgresSuccession, StatisticsThatSomebodyResetsAreNoNewLife) {
+  PostgresServer server;
+  ASSERT_EQ(told(open(url_on(server)).mutex("x", {.ttl = 10min}).try_acquire()), "granted");
+  server.query("SELECT pg_stat_reset_shared('bgwriter')");
+  EXPECT_EQ(told(open(url_on(server)).mutex("x", {.ttl = 1s}).try_acquire()), "granted");
 }
 
 // As a job that is started now and then, and does not wait.

@@ -35,13 +35,14 @@ constexpr const char* kPrepareSession =
 constexpr const char* kNowUs = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
 
 // Who answers, and its life. A crash of one backend ends all others, and the server begins anew without
-// a new postmaster; but it throws its statistics away. Both times tell: where the clock was set back, the
-// later one can be of a life before. $1: the session's name, without the life.
+// a new postmaster; but it throws all statistics away, and others who reset some do not. Both times tell:
+// where the clock was set back, the later can be of a life before. $1: the session's name, without the life.
 constexpr const char* kMeet =
     "WITH here AS MATERIALIZED (SELECT CASE WHEN pg_is_in_recovery() THEN '00000000'"
     " ELSE substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8) END AS timeline,"
     " (extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint AS started,"
-    " (extract(epoch FROM pg_stat_get_bgwriter_stat_reset_time()) * 1000000)::bigint AS reset)"
+    " (extract(epoch FROM least(pg_stat_get_bgwriter_stat_reset_time(), a.stats_reset,"
+    " w.stats_reset)) * 1000000)::bigint AS reset FROM pg_stat_archiver a, pg_stat_wal w)"
     " SELECT pg_backend_pid(), CASE WHEN pg_is_in_recovery() THEN 1 ELSE 0 END,"
     " greatest(h.started, h.reset), set_config('application_name', $1::text || '@'"
     " || left(md5(concat(c.system_identifier, ' ', h.timeline)), 4)"
@@ -175,10 +176,8 @@ Task<Result<session::Opened>> SessionRecipe::connect(Deadline deadline) {
 void SessionRecipe::meet(const SqlRows& rows) {
   const std::string session = rows.bytes(0, 3);
   const std::size_t place = session.rfind('@');
-  Life life{.id = place == std::string::npos ? "" : session.substr(place),
-            .began_us = rows.number(0, 2),
-            .asked = {}};
-  if (life.id != life_.id) life_ = std::move(life);
+  const std::string id = place == std::string::npos ? "" : session.substr(place);
+  if (id != life_.id) life_ = Life{.id = id, .began_us = rows.number(0, 2), .asked = {}};
 }
 
 void SessionRecipe::set_guarantees(Guarantees guarantees) {
