@@ -23,6 +23,8 @@ struct PostgresOptions {
   bool movable_clock = false;  // see clock()
   // Not 0: a copy of the server at this port of 127.0.0.1, which it follows until promote().
   int follows = 0;
+  // Made by itself: its system identifier is not that of the others of this process.
+  bool own_identity = false;
 };
 
 class PostgresServer {

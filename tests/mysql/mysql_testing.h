@@ -76,8 +76,9 @@ class SessionTest : public MysqlTest, public testing::WithParamInterface<std::st
   }
   // The server's number of the session that holds `name`.
   std::string session_of(const std::string& name) const {
-    return server().value("SELECT connection FROM holdfast.holdfast_tokens WHERE name = '" + name +
-                          "' AND IS_USED_LOCK(SUBSTRING_INDEX(lock_name, '#', 1)) = connection");
+    return server().value(
+        "SELECT connection & 4294967295 FROM holdfast.holdfast_tokens WHERE name = '" + name +
+        "' AND IS_USED_LOCK(SUBSTRING_INDEX(lock_name, '#', 1)) = connection & 4294967295");
   }
   // How many sessions wait in the server.
   static std::string waiting_sessions() {

@@ -29,16 +29,18 @@ Duration microseconds(std::int64_t count) {
   return std::chrono::microseconds(std::max<std::int64_t>(count, 0));
 }
 
-// Whether the session that a row of holdfast_tokens names still has the lock.
+// The session that a row of holdfast_tokens names: the number that the server knows it by, without the
+// life above it. And whether it still has the lock.
 constexpr const char* kStillHolds =
-    "IS_USED_LOCK(SUBSTRING_INDEX(t.lock_name, '#', 1)) <=> t.connection";
+    "IS_USED_LOCK(SUBSTRING_INDEX(t.lock_name, '#', 1)) <=> (t.connection & 4294967295)";
 constexpr const char* kNowUs = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))";
 // The columns of a row of holdfast_tokens, and when its holder last spoke.
 constexpr const char* kHolder =
     "SELECT t.lock_key, t.name, t.token, t.claim, t.label, "
     "TIMESTAMPDIFF(MICROSECOND, t.since, UTC_TIMESTAMP(6)), t.ttl_us, "
-    "IS_USED_LOCK(SUBSTRING_INDEX(t.lock_name, '#', 1)) <=> t.connection, p.%TIME% "
-    "FROM holdfast_tokens t LEFT JOIN information_schema.PROCESSLIST p ON p.ID = t.connection ";
+    "IS_USED_LOCK(SUBSTRING_INDEX(t.lock_name, '#', 1)) <=> (t.connection & 4294967295), p.%TIME% "
+    "FROM holdfast_tokens t LEFT JOIN information_schema.PROCESSLIST p "
+    "ON p.ID = (t.connection & 4294967295) ";
 // Who waits: when it began, and the mark in front of its statement.
 constexpr const char* kWaiters =
     "SELECT %TIME%, INFO FROM information_schema.PROCESSLIST "
@@ -140,7 +142,7 @@ Duration SessionRecipe::meet(const SqlRows& rows) {
   // The server tells whole seconds. It grants nothing in the one in which it began, or grants of the
   // life before could look as if they were of this one.
   life.began_us = (rows.number(0, 1) + 1) * kSecond;
-  life.met = runtime_.now();
+  life.number = "(" + std::to_string(rows.number(0, 1)) + " << 32)";
   if (life.server != life_.server || life.began_us != life_.began_us) life_ = life;
   return std::min<Duration>(std::chrono::microseconds(life.began_us - rows.number(0, 2)),
                             std::chrono::seconds(1));
@@ -211,10 +213,11 @@ void SessionRecipe::draw_into(Batch& batch, const Key& key, const Claim& claim,
                               const std::string& session, const std::string& condition) const {
   SqlStatement statement;
   statement.text = "UPDATE holdfast_tokens SET token = LAST_INSERT_ID(GREATEST(token + 1, " +
-                   std::string(kNowUs) + ")), lock_name = ?, connection = " + session +
+                   std::string(kNowUs) + ")), lock_name = ?, connection = " + session + " + " +
+                   life_.number +
                    ", claim = ?, label = ?, since = UTC_TIMESTAMP(6), ttl_us = ? "
                    "WHERE lock_key = ? AND IS_USED_LOCK(CONCAT(?, LEFT(name, 0))) = " +
-                   session + condition + " AND " + may_be_granted();
+                   session + condition + " AND " + may_be_granted(key);
   const auto ttl_us = std::chrono::duration_cast<std::chrono::microseconds>(claim.ttl).count();
   statement.values = {sign(key, claim) + life_.server,
                       bytes_of(claim.id),
@@ -232,35 +235,52 @@ std::string moment(std::int64_t us) {
 }
 }  // namespace
 
-// One of the future was made when the clock was another.
+// Not by the times of grants: the clock may have been another in the life before.
 std::string SessionRecipe::of_this_life() const {
   return "(RIGHT(lock_name, 4) = X'" + to_hex(life_.server) +
-         "' AND since >= " + moment(life_.began_us) + " AND since <= UTC_TIMESTAMP(6))";
+         "' AND connection >> 32 << 32 = " + life_.number + ")";
 }
 
 std::string SessionRecipe::of_this_server() const {
   return "(RIGHT(lock_name, 4) = X'" + to_hex(life_.server) + "' OR LOCATE('#', lock_name) = 0)";
 }
 
+// The last word of its holder came before this server began; that of another server's, before somebody
+// first asked this one: quarantine() notes it.
 std::string SessionRecipe::over() const {
-  return moment(life_.began_us) + " + INTERVAL ttl_us MICROSECOND";
+  const std::string began = moment(life_.began_us);
+  return "IF(connection = 0, GREATEST(since, " + began + "), " + began +
+         ") + INTERVAL ttl_us MICROSECOND";
 }
 
-// The last word of its holder came before this server began; and in any case, if it was another server's
-// or the clock has been set back, before we first met this one.
-std::string SessionRecipe::may_be_granted() const {
+// In any case it is over if its ttl has passed since this client first asked, whatever the clock says.
+std::string SessionRecipe::may_be_granted(const Key& key) const {
   return "(" + of_this_life() + " OR (" + of_this_server() + " AND UTC_TIMESTAMP(6) >= " + over() +
-         ") OR ttl_us <= " + std::to_string(life_.waited_us) + ")";
+         ") OR ttl_us <= " + std::to_string(waited_us(key)) + ")";
+}
+
+// Not since the client first heard of this server: it may have been a replica then.
+std::int64_t SessionRecipe::waited_us(const Key& key) const {
+  const auto place = life_.asked.find(key.hash);
+  return place == life_.asked.end() ? 0 : place->second.waited_us;
 }
 
 Batch SessionRecipe::quarantine(const Key& key) {
+  constexpr std::size_t kMostAsked = 10'000;  // Who is forgotten waits a little longer.
   if (!settings_.tokens) return {};
-  life_.waited_us =
-      std::chrono::duration_cast<std::chrono::microseconds>(runtime_.now() - life_.met).count();
-  const std::string left = "CAST(ttl_us AS SIGNED) - " + std::to_string(life_.waited_us);
-  return {{"SELECT LEAST(" + left + ", IF(" + of_this_server() +
-               ", TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), " + over() + "), " + left +
-               ")) FROM holdfast_tokens WHERE lock_key = ? AND NOT " + may_be_granted(),
+  if (life_.asked.size() >= kMostAsked) life_.asked.clear();
+  const BootTime now = runtime_.now();
+  Life::Asked& asked = life_.asked.try_emplace(key.hash, now, 0).first->second;
+  asked.waited_us =
+      std::chrono::duration_cast<std::chrono::microseconds>(now - asked.first).count();
+  const std::string left = "CAST(ttl_us AS SIGNED) - " + std::to_string(asked.waited_us);
+  // In the row, so that those who come later, and do not wait themselves, need not begin anew.
+  return {{"UPDATE holdfast_tokens SET lock_name = ?, connection = 0, since = UTC_TIMESTAMP(6) "
+           "WHERE lock_key = ? AND NOT " +
+               of_this_server(),
+           {"hf:nobody" + life_.server, key.hash}},
+          {"SELECT LEAST(" + left + ", TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), " + over() +
+               ")) FROM holdfast_tokens WHERE lock_key = ? AND NOT " + may_be_granted(key),
            {key.hash}}};
 }
 
@@ -395,7 +415,8 @@ std::vector<LockInfo> SessionRecipe::all_seen(const SqlOutcome& outcome) const {
 Batch SessionRecipe::evict(const Key& key, Token token) const {
   Batch batch(3);
   batch[0].text =
-      "SET @holdfast = (SELECT connection FROM holdfast_tokens t WHERE lock_key = ? AND token = ? "
+      "SET @holdfast = (SELECT (t.connection & 4294967295) FROM holdfast_tokens t WHERE lock_key = "
+      "? AND token = ? "
       "AND " +
       std::string(kStillHolds) + ")";
   batch[0].values = {key.hash, static_cast<std::int64_t>(token.value())};
@@ -407,7 +428,7 @@ Batch SessionRecipe::evict(const Key& key, Token token) const {
 Batch SessionRecipe::still_held_by(const Key& key, std::uint64_t session) const {
   Batch batch(1);
   batch[0].text =
-      "SELECT 1 FROM holdfast_tokens t WHERE lock_key = ? AND connection = ? "
+      "SELECT 1 FROM holdfast_tokens t WHERE lock_key = ? AND (t.connection & 4294967295) = ? "
       "AND " +
       std::string(kStillHolds);
   batch[0].values = {key.hash, static_cast<std::int64_t>(session)};

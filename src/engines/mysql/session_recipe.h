@@ -14,6 +14,7 @@
 #pragma once
 
 #include <string>
+#include <unordered_map>
 
 #include "engines/mysql/settings.h"
 #include "engines/session/recipe.h"
@@ -22,10 +23,16 @@ namespace holdfast::internal::mysql {
 
 // One life of one server, in which it keeps its locks.
 struct Life {
-  std::string server;          // '#' and three bytes
-  std::int64_t began_us = 0;   // since 1970, on the server's clock; all its grants are later
-  BootTime met;                // when this client first heard of it
-  std::int64_t waited_us = 0;  // since then: grants of before with no longer ttl are over
+  std::string server;         // '#' and three bytes
+  std::int64_t began_us = 0;  // since 1970, on the server's clock; all its grants are later
+  std::string number;         // in SQL; what stands above the numbers of its connections
+  // For a lock that had no row of this life, by its key.
+  struct Asked {
+    Asked(BootTime the_first, std::int64_t us) : first(the_first), waited_us(us) {}
+    BootTime first;          // when this client asked for it first, and
+    std::int64_t waited_us;  // how long before its last question: shorter grants of before are over
+  };
+  std::unordered_map<std::string, Asked> asked;
 };
 
 class SessionRecipe : public session::Recipe {
@@ -82,7 +89,8 @@ class SessionRecipe : public session::Recipe {
   std::string of_this_life() const;
   std::string of_this_server() const;
   std::string over() const;
-  std::string may_be_granted() const;
+  std::string may_be_granted(const session::Key& key) const;
+  std::int64_t waited_us(const session::Key& key) const;
 
   Runtime& runtime_;
   Settings settings_;

@@ -25,11 +25,12 @@ class AdvisoryRecipe final : public SessionRecipe {
     batch[0].values = shared ? sharing_values(key, claim) : noting_values(key, claim);
     batch[0].values.emplace_back(number_of(key));
     const std::string number = "$" + std::to_string(batch[0].values.size()) + "::bigint";
-    batch[0].text = "WITH got AS MATERIALIZED (SELECT " + lock + "(" + number + ") AS ok), " +
-                    (shared ? sharing(" FROM got WHERE ok")
-                            : "drawn AS (" + drawing(kOwnSession, " FROM got WHERE got.ok AND") +
-                                  " RETURNING t.token)") +
-                    " SELECT CASE WHEN ok THEN 1 ELSE 0 END, (SELECT token FROM drawn) FROM got";
+    batch[0].text =
+        "WITH got AS MATERIALIZED (SELECT " + lock + "(" + number + ") AS ok), " +
+        (shared ? sharing(key, " FROM got WHERE ok")
+                : "drawn AS (" + drawing(key, kOwnSession, " FROM got WHERE got.ok AND") +
+                      " RETURNING t.token)") +
+        " SELECT CASE WHEN ok THEN 1 ELSE 0 END, (SELECT token FROM drawn) FROM got";
     return batch;
   }
 
@@ -43,10 +44,10 @@ class AdvisoryRecipe final : public SessionRecipe {
     // A statement of its own: it must see what was committed while the first one waited.
     if (claim.mode == Mode::shared) {
       batch.push_back(
-          {"WITH " + sharing("") + " SELECT 1, token FROM drawn", sharing_values(key, claim)});
+          {"WITH " + sharing(key, "") + " SELECT 1, token FROM drawn", sharing_values(key, claim)});
     } else {
-      batch.push_back(
-          {drawing(kOwnSession, " WHERE") + " RETURNING 1, t.token", noting_values(key, claim)});
+      batch.push_back({drawing(key, kOwnSession, " WHERE") + " RETURNING 1, t.token",
+                       noting_values(key, claim)});
     }
     return batch;
   }
@@ -137,14 +138,14 @@ class AdvisoryRecipe final : public SessionRecipe {
 
   // As drawing(), for one of several: `drawn` and `noted`. `from` is where the new row comes from.
   // The longest ttl of all that share it stays in the lock's own row.
-  std::string sharing(const std::string& from) const {
+  std::string sharing(const session::Key& key, const std::string& from) const {
     return "drawn AS (INSERT INTO holdfast_token AS t (lock_key, name, token, session, ttl_us)"
            " SELECT $1::bytea, $5::bytea, " +
            first_token() + ", " + kOwnSession + ", $4::bigint" + from +
            " ON CONFLICT (lock_key) DO UPDATE SET token = " + next_token() +
            ", session = excluded.session, ttl_us = CASE WHEN " + of_this_life() +
            " THEN greatest(t.ttl_us, excluded.ttl_us) ELSE excluded.ttl_us END WHERE " +
-           may_be_granted() +
+           may_be_granted(key) +
            " RETURNING token),"
            " noted AS (INSERT INTO holdfast_shared"
            " (claim, lock_key, session, token, label, since, ttl_us)"

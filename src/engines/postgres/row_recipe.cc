@@ -60,7 +60,7 @@ class RowRecipe final : public SessionRecipe {
   session::Batch draw(const session::Key& key, const Claim& claim, const session::Opened& session,
                       const SqlRows& granted) const override {
     session::Batch batch(1);
-    batch[0].text = drawing("$5::text, xact = $6::bigint",
+    batch[0].text = drawing(key, "$5::text, xact = $6::bigint",
                             " WHERE txid_status($6::bigint) = 'in progress' AND") +
                     " RETURNING 1, t.token";
     batch[0].values = noting_values(key, claim);

@@ -35,20 +35,19 @@ constexpr const char* kPrepareSession =
 constexpr const char* kNowUs = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
 
 // Who answers, and its life. A crash of one backend ends all others, and the server begins anew without
-// a new postmaster; but it throws its statistics away. When a standby took over it does not tell: before
-// the first checkpoint of its timeline, and before now.
-// $1: the session's name, without the life.
+// a new postmaster; but it throws all statistics away, and others who reset some do not. Both times tell:
+// where the clock was set back, the later can be of a life before. $1: the session's name, without the life.
 constexpr const char* kMeet =
     "WITH here AS MATERIALIZED (SELECT CASE WHEN pg_is_in_recovery() THEN '00000000'"
     " ELSE substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8) END AS timeline,"
-    " (extract(epoch FROM greatest(pg_postmaster_start_time(),"
-    " pg_stat_get_bgwriter_stat_reset_time())) * 1000000)::bigint AS began)"
-    " SELECT pg_backend_pid(), CASE WHEN pg_is_in_recovery() THEN 1 ELSE 0 END, h.began,"
-    " (extract(epoch FROM CASE WHEN c.timeline_id = ('x' || h.timeline)::bit(32)::integer"
-    " THEN c.checkpoint_time ELSE clock_timestamp() END) * 1000000)::bigint,"
-    " set_config('application_name', $1::text || '@' || right(h.timeline, 4)"
-    " || left(md5(h.began::text), 10), false)"
-    " FROM here h, pg_control_checkpoint() c";
+    " (extract(epoch FROM pg_postmaster_start_time()) * 1000000)::bigint AS started,"
+    " (extract(epoch FROM least(pg_stat_get_bgwriter_stat_reset_time(), a.stats_reset,"
+    " w.stats_reset)) * 1000000)::bigint AS reset FROM pg_stat_archiver a, pg_stat_wal w)"
+    " SELECT pg_backend_pid(), CASE WHEN pg_is_in_recovery() THEN 1 ELSE 0 END,"
+    " greatest(h.started, h.reset), set_config('application_name', $1::text || '@'"
+    " || left(md5(concat(c.system_identifier, ' ', h.timeline)), 4)"
+    " || left(md5(concat(h.started, ' ', h.reset)), 10), false)"
+    " FROM here h, pg_control_system() c";
 
 // Of holders().
 constexpr const char* kHolderColumns =
@@ -148,7 +147,7 @@ Task<Result<session::Opened>> SessionRecipe::connect(Deadline deadline) {
   }
   session::Opened opened;
   opened.number = static_cast<std::uint64_t>(outcome.results.at(1).number(0, 0));
-  opened.peer = outcome.results.at(1).bytes(0, 4);
+  opened.peer = outcome.results.at(1).bytes(0, 3);
   if (outcome.results.at(1).number(0, 1) == 1) {
     co_return failed(Code::unreachable, "it can only be read: is it a standby?");
   }
@@ -175,14 +174,10 @@ Task<Result<session::Opened>> SessionRecipe::connect(Deadline deadline) {
 }
 
 void SessionRecipe::meet(const SqlRows& rows) {
-  const std::string session = rows.bytes(0, 4);
+  const std::string session = rows.bytes(0, 3);
   const std::size_t place = session.rfind('@');
-  Life life{.id = place == std::string::npos ? "" : session.substr(place),
-            .began_us = rows.number(0, 2),
-            .promoted_us = rows.number(0, 3),
-            .met = runtime_.now()};
-  if (life.id != life_.id)
-    life_ = std::move(life);  // Else we know it better: later checkpoints say less.
+  const std::string id = place == std::string::npos ? "" : session.substr(place);
+  if (id != life_.id) life_ = Life{.id = id, .began_us = rows.number(0, 2), .asked = {}};
 }
 
 void SessionRecipe::set_guarantees(Guarantees guarantees) {
@@ -289,37 +284,57 @@ std::string SessionRecipe::of_this_life() const {
   return std::string("right(t.session, ") + kLifeSize + ") = '" + life_.id + "'";
 }
 
-// The last word of its holder came before this life began; or, if it was another server's, before this
-// one took over. (A name without a life was given by an earlier version.)
-std::string SessionRecipe::over() const {
+std::string SessionRecipe::of_this_server() const {
   const std::string life = std::string("right(t.session, ") + kLifeSize + ")";
-  return "(coalesce(t.ttl_us, 0) + CASE WHEN left(" + life + ", 5) = '" + life_.id.substr(0, 5) +
-         "' OR left(" + life + ", 1) <> '@' THEN " + std::to_string(life_.began_us) + " ELSE " +
-         std::to_string(life_.promoted_us) + " END)";
+  return "(left(" + life + ", 5) = '" + life_.id.substr(0, 5) + "' OR left(" + life +
+         ", 1) <> '@')";
 }
 
-// In any case it is over if its ttl has passed since we met this life, whatever the server's clock says.
-std::string SessionRecipe::may_be_granted() const {
-  return "(t.session IS NULL OR " + of_this_life() + " OR " + kNowUs + " >= " + over() +
-         " OR coalesce(t.ttl_us, 0) <= " + std::to_string(life_.waited_us) + ")";
+// The last word of its holder came before this life began; that of another server's, before somebody
+// first asked this one: quarantine() notes it. (A name without a life was given by an earlier version.)
+std::string SessionRecipe::over() const {
+  const std::string began = std::to_string(life_.began_us);
+  return "(coalesce(t.ttl_us, 0) + CASE WHEN t.session LIKE 'nobody@%' THEN greatest(" + began +
+         ", (extract(epoch FROM t.since) * 1000000)::bigint) ELSE " + began + " END)";
+}
+
+// In any case it is over if its ttl has passed since this client first asked, whatever the clock says.
+std::string SessionRecipe::may_be_granted(const Key& key) const {
+  // Not since the client first heard of this server: it may have been another's copy then.
+  const auto place = life_.asked.find(key.hash);
+  const std::int64_t waited_us = place == life_.asked.end() ? 0 : place->second.waited_us;
+  return "(t.session IS NULL OR " + of_this_life() + " OR (" + of_this_server() + " AND " + kNowUs +
+         " >= " + over() + ") OR coalesce(t.ttl_us, 0) <= " + std::to_string(waited_us) + ")";
 }
 
 Batch SessionRecipe::quarantine(const Key& key) {
+  constexpr std::size_t kMostAsked = 10'000;  // Who is forgotten waits a little longer.
   if (!settings_.tokens) return {};
-  life_.waited_us =
-      std::chrono::duration_cast<std::chrono::microseconds>(runtime_.now() - life_.met).count();
-  return {{"SELECT least(" + over() + " - " + kNowUs + ", t.ttl_us - " +
-               std::to_string(life_.waited_us) +
-               ") FROM holdfast_token t WHERE t.lock_key = $1::bytea AND NOT " + may_be_granted(),
-           {key.hash},
-           true}};
+  if (life_.asked.size() >= kMostAsked) life_.asked.clear();
+  const BootTime now = runtime_.now();
+  Life::Asked& asked = life_.asked.try_emplace(key.hash, now, 0).first->second;
+  asked.waited_us =
+      std::chrono::duration_cast<std::chrono::microseconds>(now - asked.first).count();
+  // In the row, so that those who come later, and do not wait themselves, need not begin anew.
+  return {
+      {"UPDATE holdfast_token t SET session = $2::text, since = clock_timestamp()"
+       " WHERE t.lock_key = $1::bytea AND NOT " +
+           of_this_server(),
+       {key.hash, "nobody" + life_.id.substr(0, 5) + "nobody----"},
+       true},
+      {"SELECT least(" + over() + " - " + kNowUs + ", t.ttl_us - " +
+           std::to_string(asked.waited_us) +
+           ") FROM holdfast_token t WHERE t.lock_key = $1::bytea AND NOT " + may_be_granted(key),
+       {key.hash},
+       true}};
 }
 
-std::string SessionRecipe::drawing(const std::string& session, const std::string& where) const {
+std::string SessionRecipe::drawing(const Key& key, const std::string& session,
+                                   const std::string& where) const {
   return "UPDATE holdfast_token t SET token = " + next_token() +
          ", claim = $2::bytea, session = " + session +
          ", label = $3::bytea, since = clock_timestamp(), ttl_us = $4::bigint" + where +
-         " t.lock_key = $1::bytea AND " + may_be_granted();
+         " t.lock_key = $1::bytea AND " + may_be_granted(key);
 }
 
 Batch SessionRecipe::prepare(const Key& key) const {

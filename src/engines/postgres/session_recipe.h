@@ -16,6 +16,7 @@
 
 #include <memory>
 #include <string>
+#include <unordered_map>
 
 #include "engines/postgres/settings.h"
 #include "engines/session/recipe.h"
@@ -24,11 +25,16 @@ namespace holdfast::internal::postgres {
 
 // One life of one server, from when it had no sessions until it ends them all.
 struct Life {
-  std::string id;                // '@', four digits of the timeline, ten that tell when it began
-  std::int64_t began_us = 0;     // since 1970, on the server's clock
-  std::int64_t promoted_us = 0;  // if a standby took over for another server, that was before
-  BootTime met;                  // when this client first heard of it
-  std::int64_t waited_us = 0;    // since then: grants of before with no longer ttl are over
+  // For a lock that had no row of this life, by its key.
+  struct Asked {
+    Asked(BootTime the_first, std::int64_t us) : first(the_first), waited_us(us) {}
+    BootTime first;          // when this client asked for it first, and
+    std::int64_t waited_us;  // how long before its last question: shorter grants of before are over
+  };
+
+  std::string id;  // '@', four digits of server and timeline, ten that tell when it began
+  std::int64_t began_us = 0;  // since 1970, on the server's clock
+  std::unordered_map<std::string, Asked> asked;
 };
 
 class SessionRecipe : public session::Recipe {
@@ -71,15 +77,17 @@ class SessionRecipe : public session::Recipe {
   static std::vector<SqlValue> own_values(const session::Opened& session);
   // Draws a token and notes who holds: the session with this name, an expression. `where`: what comes
   // in front of the lock's key.
-  std::string drawing(const std::string& session, const std::string& where) const;
+  std::string drawing(const session::Key& key, const std::string& session,
+                      const std::string& where) const;
   // The next token of the row `t`, and the first.
   static std::string next_token();
   static std::string first_token();
   // Of the row `t`: whether its last grant is one of this life, which the lock itself excludes, and when
   // it is over for its holder if not.
   std::string of_this_life() const;
+  std::string of_this_server() const;
   std::string over() const;
-  std::string may_be_granted() const;
+  std::string may_be_granted(const session::Key& key) const;
   // With tokens=no nobody remembers who held what before a restart.
   void set_guarantees(Guarantees guarantees);
   const Settings& settings() const { return settings_; }
