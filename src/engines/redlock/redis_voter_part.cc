@@ -37,6 +37,11 @@ std::string RedisVoter::absence() const {
 bool RedisVoter::take_marker(const std::string& text) {
   std::optional<Marker> marker = Marker::parse(text);
   if (!marker) return false;
+  if (marker->text != marker_.text) {
+    // The rest of its silence is told by tend() alone; until then none of it is over.
+    silent_for_ = redis::ttl_of_ms(marker->longest_ms);
+    seen_at_ = runtime_.now();
+  }
   marker_ = std::move(*marker);
   marker_known_ = true;
   return true;
