@@ -258,7 +258,9 @@ Guarantees etcd_guarantees() {
       .notes =
           "Kept by consensus; a minority that is cut off grants and renews nothing. etcd "
           "counts leases in whole seconds, so a dead holder's lock ends up to two seconds "
-          "after its ttl."};
+          "after its ttl. Before 3.4.31 and 3.5.13 a leader that stalled may revoke renewed "
+          "leases: ours are believed in the term that granted them only; those of foreign "
+          "clients on the same keys are not safe."};
 }
 
 Result<std::unique_ptr<Engine>> open_etcd_engine(const Url& url, Runtime& runtime,
