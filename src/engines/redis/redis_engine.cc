@@ -320,6 +320,10 @@ Task<Result<Grant>> RedisEngine::wait_in_line(const Claim& claim, const Keys& ke
     } else {
       const bool passing = asked.code() == Code::unreachable || asked.code() == Code::unknown;
       if (wait.stop.stop_requested()) co_return co_await leave(claim, cancelled());
+      if (!in_line && asked.code() == Code::unreachable) {  // Nothing to take back: it never left.
+        in_line_.erase(claim.id);
+        co_return asked.failure();
+      }
       if (!in_line || !passing || now - last_answer > kPatience ||
           wait.deadline.passed(runtime().now())) {
         co_return co_await leave(claim, asked.failure());
