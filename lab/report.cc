@@ -98,15 +98,16 @@ std::string report_json(const Report& report) {
 }
 
 std::string report_markdown(const Report& report) {
-  std::string text = "| # | scenario |";
-  std::string rule = "| --- | --- |";
+  std::string text = report.pairs ? "| faults |" : "| # | scenario |";
+  std::string rule = report.pairs ? "| --- |" : "| --- | --- |";
   for (const std::string& engine : report.engines) {
     text += " " + markdown_cell(engine) + " |";
     rule += " --- |";
   }
   text += "\n" + rule + "\n";
   for (const Row& row : report.rows) {
-    text += "| " + markdown_cell(row.id) + " | " + markdown_cell(row.title) + " |";
+    text += "| " + markdown_cell(row.id) + " |";
+    if (!report.pairs) text += " " + markdown_cell(row.title) + " |";
     for (const std::string& engine : report.engines) {
       const Cell* cell = report.find(row.id, engine);
       std::string words = " –";

@@ -50,6 +50,7 @@ class Report {
   std::string made_at;   // "2026-11-16 08:30 UTC"
   std::string machine;   // processors, kernel, versions of the servers
   bool partial = false;  // it was ended before its end
+  bool pairs = false;    // rows are pairs of faults, whose names say all
   std::vector<std::string> warnings;
   std::vector<Row> rows;
   std::vector<std::string> engines;

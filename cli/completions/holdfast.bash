@@ -148,7 +148,12 @@ _holdfast() {
       mapfile -t COMPREPLY < <(compgen -f -- "$cur")
       return
       ;;
-    --scenario | --repeat | --seed | --duration) return ;;
+    --fault)
+      _holdfast_options pause kill waiter silent reset reply memory sessions restart empty backup ahead \
+        back disk still failover
+      return
+      ;;
+    --scenario | --repeat | --jobs | --seed | --duration) return ;;
     --permits | --token | --workers | --in-flight | --processes | --seconds) return ;;
     --minutes | --schedules | --threads | --replay) return ;;
     --names) [[ $command == bench ]] && return ;;
@@ -170,8 +175,8 @@ _holdfast() {
       ;;
     sim) options=(--minutes --schedules --seed --threads --replay --mutants --list --marks) ;;
     torture)
-      options=(--all --scenario --engine --repeat --random --seed --duration --report --markdown --svg
-        --history --list)
+      options=(--all --scenario --engine --repeat --jobs --pairs --fault --random --seed --duration
+        --report --markdown --svg --history --list)
       ;;
   esac
   if [[ $cur == -* ]]; then

@@ -97,7 +97,9 @@ _holdfast() {
           _arguments $common '--all[every scenario on every engine]' \
             '*--scenario[only these scenarios]:N:' \
             '*--engine[only these engines]:engine:(sqlite redis redlock memcached zookeeper etcd postgres postgres-advisory mysql mysql-named)' \
-            '--repeat[runs of each experiment]:N:' '--random[random faults]' \
+            '--repeat[runs of each experiment]:N:' '--jobs[runs at the same time]:N:' '--random[random faults]' \
+            '--pairs[every two faults together]' \
+            '*--fault[only pairs of these faults]:fault:(pause kill waiter silent reset reply memory sessions restart empty backup ahead back disk still failover)' \
             '--seed[which random faults]:S:' '--duration[length of a random run]:duration:(20s 1m)' \
             '--report[write a page]:file:_files' '--markdown[write the table]:file:_files' '--svg[write a picture]:file:_files' \
             '--history[write a history]:file:_files' '--list[list the scenarios]'

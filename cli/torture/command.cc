@@ -2,17 +2,20 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "commands.h"
 #include "duration.h"
 #include "interrupt.h"
 #include "lab/timeline.h"
 #include "lab/torture/client_process.h"
+#include "lab/torture/pairs.h"
 #include "lab/torture/torture.h"
 #include "secrets.h"
 #include "table.h"
@@ -32,6 +35,8 @@ constexpr const char* kExamples = R"(Examples:
   holdfast torture --scenario 1 --engine redis         one experiment
   holdfast torture --scenario 4 --engine redlock --repeat 50
   holdfast torture --all --report safety.html          all of it, as a page with pictures
+  holdfast torture --pairs --engine redis              every two faults at a time
+  holdfast torture --pairs --fault silent --fault restart
   holdfast torture --random --engine redis --seed 7 --duration 1m
   holdfast torture --on redis://127.0.0.1 --all        on your own server
 
@@ -41,6 +46,8 @@ with a name of its own.
 
 S safe; L safe, but nobody gets the lock while the fault lasts; V two holders or a lost update;
 f the same with a fence that checks reads and writes (docs/FENCING.md); ? unknown.
+
+Runs go on side by side (--jobs): most of them sleep. On a machine that is busy use fewer.
 
 Exit status: 0 all as expected, 1 something is not, 64 bad usage, 69 no engine can be started,
 130 ended by Ctrl-C (what was measured is printed, and marked as partial).)";
@@ -53,7 +60,10 @@ struct TortureOptions {
   bool all = false;
   bool list = false;
   bool random = false;
+  bool pairs = false;
+  std::vector<std::string> faults;
   unsigned repeat = 1;
+  unsigned jobs = 2 * std::max(1U, std::thread::hardware_concurrency());
   std::uint64_t seed = 1;
   std::string duration = "20s";
   std::string report;
@@ -96,16 +106,55 @@ int list(const Session& session) {
   return kOk;
 }
 
-Result<lab::TorturePlan> plan_of(const Session& session, const TortureOptions& options) {
-  lab::TorturePlan plan{.repeat = options.repeat, .random = options.random, .seed = options.seed};
-  if (!options.all && !options.random && options.scenarios.empty() && options.engines.empty()) {
+std::string known_faults() {
+  std::string names;
+  for (const lab::Fault& fault : lab::faults()) names += (names.empty() ? "" : ", ") + fault.id;
+  return names;
+}
+
+// They live as long as the program: plans point to them.
+Result<void> add_pairs(const TortureOptions& options, lab::TorturePlan& plan) {
+  if (options.random || options.all || !options.scenarios.empty()) {
     return Failure(Code::invalid_argument,
-                   "say what to run: --all, --scenario N, --engine NAME or --random (see holdfast "
-                   "torture --list)");
+                   "--pairs is a list of its own: leave out --all, --scenario and --random");
+  }
+  std::vector<const lab::Fault*> chosen;
+  for (const std::string& id : options.faults) {
+    chosen.push_back(lab::find_fault(id));
+    if (chosen.back() != nullptr) continue;
+    return Failure(Code::invalid_argument,
+                   "there is no fault " + quoted_word(id) + "; there are " + known_faults());
+  }
+  if (chosen.size() == 1) {
+    return Failure(Code::invalid_argument, "one --fault is no pair: name two or more");
+  }
+  static std::vector<Scenario> pairs;
+  pairs = lab::pairs_of(chosen);
+  for (const Scenario& pair : pairs) plan.scenarios.push_back(&pair);
+  return {};
+}
+
+Result<lab::TorturePlan> plan_of(const Session& session, const TortureOptions& options) {
+  lab::TorturePlan plan{.repeat = options.repeat,
+                        .jobs = options.jobs,
+                        .pairs = options.pairs,
+                        .random = options.random,
+                        .seed = options.seed};
+  if (!options.all && !options.random && !options.pairs && options.scenarios.empty() &&
+      options.engines.empty()) {
+    return Failure(Code::invalid_argument,
+                   "say what to run: --all, --scenario N, --engine NAME, --pairs or --random (see "
+                   "holdfast torture --list)");
+  }
+  if (!options.faults.empty() && !options.pairs) {
+    return Failure(Code::invalid_argument, "--fault chooses among --pairs");
   }
   Result<Duration> duration = parse_duration("--duration", options.duration);
   if (!duration) return duration.failure();
   plan.duration = *duration;
+  if (options.pairs) {
+    if (Result<void> added = add_pairs(options, plan); !added) return added.failure();
+  }
   for (const std::string& id : options.scenarios) {
     const Scenario* scenario = lab::find_scenario(id);
     if (scenario == nullptr) {
@@ -114,7 +163,7 @@ Result<lab::TorturePlan> plan_of(const Session& session, const TortureOptions& o
     }
     plan.scenarios.push_back(scenario);
   }
-  if (options.scenarios.empty()) {
+  if (options.scenarios.empty() && !options.pairs) {
     for (const Scenario& scenario : lab::scenarios()) plan.scenarios.push_back(&scenario);
   }
   for (const std::string& name : options.engines) {
@@ -145,6 +194,8 @@ std::string command_text(const TortureOptions& options, const Session& session) 
   std::string text = "holdfast torture";
   if (session.on) text += " --on URL";
   if (options.all) text += " --all";
+  if (options.pairs) text += " --pairs";
+  for (const std::string& id : options.faults) text += " --fault " + id;
   for (const std::string& id : options.scenarios) text += " --scenario " + id;
   for (const std::string& name : options.engines) text += " --engine " + name;
   if (options.random) {
@@ -154,9 +205,9 @@ std::string command_text(const TortureOptions& options, const Session& session) 
   return text;
 }
 
-void show(const lab::TortureProgress& where, unsigned repeat) {
-  std::fprintf(stderr, "\r\033[K%zu of %zu   scenario %s on %s, run %u of %u%s", where.cell,
-               where.cells, where.scenario.c_str(), where.engine.c_str(), where.run, repeat,
+void show(const lab::TortureProgress& where) {
+  std::fprintf(stderr, "\r\033[K%zu of %zu   %s on %s%s", where.run, where.runs,
+               where.scenario.c_str(), where.engine.c_str(),
                where.as_expected ? "" : "   (not all as expected)");
 }
 
@@ -169,10 +220,12 @@ std::string cell_text(const Cell* cell) {
 
 void print_matrix(const Report& report) {
   std::vector<std::string> header{"#", "scenario"};
+  if (report.pairs) header = {"faults"};
   header.insert(header.end(), report.engines.begin(), report.engines.end());
   Table table(header);
   for (const Row& row : report.rows) {
-    std::vector<std::string> line{row.id, row.title};
+    std::vector<std::string> line{row.id};
+    if (!report.pairs) line.push_back(row.title);
     for (const std::string& engine : report.engines) {
       line.push_back(cell_text(report.find(row.id, engine)));
     }
@@ -272,7 +325,7 @@ int torture(const Session& session, const TortureOptions& options) {
   Interrupt interrupt;
   const bool chatty = !session.json && isatty(STDERR_FILENO) == 1;
   Report report = lab::run_torture(*plan, interrupt.token(), [&](const auto& where) {
-    if (chatty) show(where, options.repeat);
+    if (chatty) show(where);
   });
   if (chatty) std::fputs("\r\033[K", stderr);
   const int signal = interrupt.end();
@@ -314,6 +367,14 @@ void add_torture(CLI::App& app, Invocation& invocation) {
       ->type_name("N")
       ->check(CLI::Range(1U, 1'000'000U).description(""))
       ->capture_default_str();
+  command->add_option("--jobs", options->jobs, "Runs at the same time")
+      ->type_name("N")
+      ->check(CLI::Range(1U, 1000U).description(""))
+      ->capture_default_str();
+  command->add_flag("--pairs", options->pairs, "Every two faults together instead of scenarios");
+  command->add_option("--fault", options->faults, "Only pairs of these faults (may be repeated)")
+      ->type_name("NAME")
+      ->allow_extra_args(false);
   command->add_flag("--random", options->random, "Random faults instead of scenarios");
   command->add_option("--seed", options->seed, "Which random faults")
       ->type_name("S")

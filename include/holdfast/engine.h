@@ -47,6 +47,9 @@ struct Claim {
   // outcome does so with another id, so that a release of the first attempt that is still under way cannot
   // end what the second one holds.
   ClaimId call;
+  // When the call began, by the boot clock: the same for all its attempts, so that one that asks again keeps
+  // its place among those who wait. Zero: this attempt is the first.
+  BootTime since{};
   Mode mode = Mode::exclusive;
   std::uint32_t permits = 1;  // how many may hold at once; stored and checked (Mode::permit)
   Duration ttl{};

@@ -29,6 +29,8 @@ enum class Dialect { mysql, postgres };
 // Waits until the lock is yours; the last statement returns one cell, a token, which grows from
 // holder to holder. A transaction that is rolled back gives its token back: use it for what the
 // transaction commits, and for nothing else. `prefix` is that of the URL of those who use leases.
+// It does not wait for a lease that a restart or a failover of the server has ended, and whose holder
+// was cut off and still believes in it: what that one writes must be fenced, or in transactions too.
 // On MySQL lock_wait_timeout limits the wait (error 1205), on PostgreSQL lock_timeout (55P03).
 HOLDFAST_API std::vector<std::string> lock_in_transaction(Dialect dialect, const Name& name,
                                                           std::string_view prefix = {});

@@ -13,6 +13,12 @@
 //
 // The table is yours: a key (bytes or text), a version (an integer of 64 bits, NOT NULL), and the
 // columns that are written. Everybody who writes them must raise the version.
+//
+// Columns of bytes (BINARY, VARBINARY, BLOB; bytea) keep every byte of a value, in the key as well.
+// Columns of text take UTF-8, converted to the characters of the column. A value that does not fit (too
+// long, not UTF-8, no number, a constraint) is invalid_argument, and nothing is changed: it is never cut
+// or replaced, whatever the server's sql_mode. Every write is committed when the call returns, whatever
+// the server's autocommit, isolation level or read-only default: each connection sets these for itself.
 #pragma once
 
 #include <cstdint>
@@ -72,10 +78,12 @@ class HOLDFAST_API Versioned {
 
   // Nothing if there is no such row.
   Result<std::optional<Row>> read(std::string_view key);
-  // Writes if the row still has `version`. unknown: it may or may not have been written; read again.
+  // Writes if the row still has `version`. A duplicate in another unique column is
+  // invalid_argument. unknown: it may or may not have been written; read again.
   Result<Written> write(std::string_view key, std::uint64_t version,
                         const std::vector<Value>& values);
-  // A new row, with version 1; a conflict if there is one already.
+  // A new row, with version 1; a conflict if there is one already, or one with the same value in
+  // another unique column.
   Result<Written> insert(std::string_view key, const std::vector<Value>& values);
 
   // Reads, lets `change` change the values, writes; after a conflict again, with a jittered pause.

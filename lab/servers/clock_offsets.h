@@ -1,4 +1,4 @@
-// What a test and the clocks it moves share: the content of the mapped file.
+// What a test and the clocks (and the disk) it disturbs share: the content of the mapped file.
 #pragma once
 
 #include <atomic>
@@ -12,6 +12,7 @@ inline constexpr const char* kClockVariable = "HOLDFAST_TEST_CLOCK";
 struct ClockOffsets {
   std::atomic<std::int64_t> wall_us;
   std::atomic<std::int64_t> monotonic_us;
+  std::atomic<std::int64_t> disk_stalls;  // not 0: fsync() and its like do not return
 };
 static_assert(std::atomic<std::int64_t>::is_always_lock_free, "shared between processes");
 

@@ -7,6 +7,9 @@
 // The time comes from the kernel by system call. Asking libc's own function, found by dlsym(), is
 // what hangs redis-server under libfaketime.
 //
+// A disk that stalls: while the file says so, fsync() and fdatasync() do not return, as on a device that
+// does not answer. It stalls a server only if the server syncs what it answers.
+//
 // It must not need the C++ library: the processes it is loaded into may have none.
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -51,6 +54,11 @@ std::int64_t offset_us(clockid_t clock) {
   }
 }
 
+void wait_for_the_disk() {
+  const timespec slice{.tv_sec = 0, .tv_nsec = 5'000'000};
+  while (offsets != nullptr && offsets->disk_stalls.load() != 0) nanosleep(&slice, nullptr);
+}
+
 }  // namespace
 
 // What takes the place of libc's functions, by its name for the linker.
@@ -58,6 +66,8 @@ extern "C" {
 int shifted_clock_gettime(clockid_t clock, timespec* now) asm("clock_gettime");
 int shifted_gettimeofday(timeval* now, void* zone) asm("gettimeofday");
 time_t shifted_time(time_t* now) asm("time");
+int stalling_fsync(int file) asm("fsync");
+int stalling_fdatasync(int file) asm("fdatasync");
 }
 
 int shifted_clock_gettime(clockid_t clock, timespec* now) {
@@ -86,4 +96,14 @@ time_t shifted_time(time_t* now) {
   shifted_clock_gettime(CLOCK_REALTIME, &wall);
   if (now != nullptr) *now = wall.tv_sec;
   return wall.tv_sec;
+}
+
+int stalling_fsync(int file) {
+  wait_for_the_disk();
+  return static_cast<int>(syscall(SYS_fsync, file));
+}
+
+int stalling_fdatasync(int file) {
+  wait_for_the_disk();
+  return static_cast<int>(syscall(SYS_fdatasync, file));
 }

@@ -154,6 +154,19 @@ void EtcdServer::restart(std::size_t member) {
   if (members_.at(member).ahead.count() != 0) set_clock(members_.at(member));
 }
 
+void EtcdServer::restart_dead() {
+  std::vector<Member*> started;
+  for (Member& member : members_) {
+    if (member.process->running()) continue;
+    start(member);
+    started.push_back(&member);
+  }
+  wait_until_ready();
+  for (Member* member : started) {
+    if (member->ahead.count() != 0) set_clock(*member);
+  }
+}
+
 void EtcdServer::jump_clock(std::size_t member, std::chrono::seconds by) {
   members_.at(member).ahead += by;
   if (members_.at(member).process->running()) set_clock(members_.at(member));

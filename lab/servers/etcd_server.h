@@ -5,6 +5,7 @@
 #pragma once
 
 #include <chrono>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -47,6 +48,11 @@ class EtcdServer {
   bool running(std::size_t member = 0) { return members_.at(member).process->running(); }
   void kill(std::size_t member = 0);     // SIGKILL; returns when it is gone
   void restart(std::size_t member = 0);  // kills it if it runs; same ports and data
+  // Starts the members that do not run, all at once: alone, a minority would wait for ever.
+  void restart_dead();
+  std::filesystem::path data(std::size_t member = 0) const {
+    return directory_.path() / members_.at(member).name;
+  }
   void pause(std::size_t member = 0);
   void resume(std::size_t member = 0);
   // Its wall clock, which a restart does not set right. REQUIRES: VdsoClock::works_here().

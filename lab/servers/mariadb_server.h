@@ -34,6 +34,7 @@ class MariadbServer {
   std::string url(const std::string& options = "") const;
   int port() const { return port_; }
   std::string unix_path() const { return (directory_.path() / "s").string(); }
+  std::filesystem::path data() const { return directory_.path() / "data"; }
   pid_t pid() const { return process_->pid(); }  // another one after restart()
   std::string log() const { return process_->log(); }
 

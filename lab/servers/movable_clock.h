@@ -8,6 +8,8 @@
 // one; not CLOCK_BOOTTIME, by which Holdfast's leases end. Programs that ask the kernel by
 // themselves (Go) do not notice. The clocks also survive a restart of the process.
 //
+// The same library can stall the disk of the process: see stall_disk().
+//
 // Thread safety: all of it.
 #pragma once
 
@@ -35,6 +37,9 @@ class MovableClock {
 
   void jump(Micros by) { offsets_->wall_us += by.count(); }
   void jump_monotonic(Micros by) { offsets_->monotonic_us += by.count(); }
+  // While true, fsync() and fdatasync() of the process do not return. Processes that make system calls
+  // by themselves (Go) and writes that nobody syncs are not stalled.
+  void stall_disk(bool stalled) { offsets_->disk_stalls = stalled ? 1 : 0; }
   // How far it is ahead of the true wall clock.
   Micros offset() const { return Micros(offsets_->wall_us.load()); }
 

@@ -112,5 +112,14 @@ TEST(MovableClockOfAProgramTest, MonotonicAndWallClockMoveApart) {
   EXPECT_LT(shown("time.clock_gettime(time.CLOCK_BOOTTIME)"), 86'400'000);
 }
 
+TEST(StalledDiskTest, KeepsAServerThatSyncsFromAnswering) {
+  RedisServer server({.durable = true, .movable_clock = true});
+  server.clock().stall_disk(true);
+  RedisConnection client(server.port(), "", 500ms);
+  EXPECT_THROW(client.command({"SET", "a", "1"}), std::runtime_error);
+  server.clock().stall_disk(false);
+  EXPECT_EQ(server.command({"GET", "a"}), "1");
+}
+
 }  // namespace
 }  // namespace holdfast::test

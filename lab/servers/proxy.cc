@@ -82,13 +82,18 @@ void send_at_once(int socket) {
 // The thread owns all state; the methods of Proxy send it tasks and wait for their end.
 class Proxy::Loop {
  public:
-  explicit Loop(const Upstream& upstream)
-      : upstream_(upstream), port_(free_port()), listener_(new_socket()) {
+  explicit Loop(const Upstream& upstream) : upstream_(upstream), listener_(new_socket()) {
     wake_ = checked(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), "eventfd");
     const int yes = 1;
     setsockopt(listener_, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-    const sockaddr_in address = loopback(port_);
-    checked(bind(listener_, reinterpret_cast<const sockaddr*>(&address), sizeof address), "bind");
+    // Somebody else on this machine may be faster.
+    int bound = -1;
+    for (int attempt = 1; bound != 0 && attempt <= 5; ++attempt) {
+      port_ = free_port();
+      const sockaddr_in address = loopback(port_);
+      bound = bind(listener_, reinterpret_cast<const sockaddr*>(&address), sizeof address);
+    }
+    checked(bound, "bind");
     listen_again();
     thread_ = std::thread([this] { run(); });
   }
@@ -120,6 +125,8 @@ class Proxy::Loop {
   ProxyLane& lane(Direction direction) { return lanes_[static_cast<std::size_t>(direction)]; }
   std::vector<std::unique_ptr<ProxyConnection>>& connections() { return connections_; }
   std::int64_t accepted() const { return accepted_; }
+  void set_silent(bool silent) { silent_ = silent; }
+  void set_upstream(const Upstream& upstream) { upstream_ = upstream; }
   void listen_again() {
     checked(listen(listener_, 128), "listen");
     listening_ = true;
@@ -136,7 +143,8 @@ class Proxy::Loop {
       accept_all();
       run_tasks();
       if (stopping_) return;
-      std::vector<pollfd> ready{{wake_, POLLIN, 0}, {listening_ ? listener_ : -1, POLLIN, 0}};
+      std::vector<pollfd> ready{{wake_, POLLIN, 0},
+                                {listening_ && !silent_ ? listener_ : -1, POLLIN, 0}};
       const Clock::time_point now = Clock::now();
       for (const auto& connection : connections_) {
         const auto wishes = connection->wishes(lanes_, now);
@@ -151,7 +159,7 @@ class Proxy::Loop {
   }
 
   void accept_all() {
-    for (;;) {
+    while (!silent_) {
       const int client = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
       if (client < 0) return;
       ++accepted_;
@@ -187,14 +195,15 @@ class Proxy::Loop {
     return static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(end - now).count());
   }
 
-  const Upstream upstream_;
-  const int port_;
+  Upstream upstream_;
+  int port_ = 0;
   const int listener_;
   int wake_ = -1;
   ProxyLanes lanes_;  // by Direction
   std::vector<std::unique_ptr<ProxyConnection>> connections_;
   std::int64_t accepted_ = 0;
   bool listening_ = false;
+  bool silent_ = false;
   bool stopping_ = false;
   std::mutex mutex_;
   std::vector<std::packaged_task<void()>> tasks_;  // guarded by mutex_
@@ -236,6 +245,16 @@ void Proxy::cut() {
   loop_->call([&] {
     for (auto& connection : loop_->connections()) connection->cut();
   });
+}
+
+void Proxy::silence(bool silent) {
+  set_both(silent ? ProxyMode::hold : ProxyMode::pass);
+  loop_->call([&] { loop_->set_silent(silent); });
+}
+
+void Proxy::lead_to(int upstream_port) {
+  loop_->call([&] { loop_->set_upstream(on_loopback(upstream_port)); });
+  reset();
 }
 
 void Proxy::inject(const std::string& bytes) {

@@ -43,8 +43,16 @@ class Proxy {
   // While true, who connects gets ECONNREFUSED. Connections that exist are not touched.
   void refuse(bool refused);
   // Half-open: the connections that exist are never read or written again, nor closed before
-  // reset() or the destructor. New connections work. For a partition that heals, use hold.
+  // reset() or the destructor. New connections work. For a partition that heals, use silence().
   void cut();
+  // While true, no sign of life passes either way: no bytes, no FIN, no RST, no refusal. A peer that
+  // closes or crashes is not heard of, and new connections are neither accepted nor refused (the
+  // kernel takes them into its backlog). Afterwards everything is delivered, in order and late, as
+  // TCP does after a partition. It sets the mode of both directions: hold, then pass.
+  void silence(bool silent);
+  // From now on new connections lead to this port of 127.0.0.1: a failover behind one address.
+  // Existing ones end with RST.
+  void lead_to(int upstream_port);
   // Sends bytes to all clients whose connection is not cut, whatever the mode, ahead of what waits.
   void inject(const std::string& bytes);
 

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <future>
+#include <thread>
 
 #include "redis_connection.h"
 #include "redis_server.h"
@@ -187,6 +188,58 @@ TEST_F(ProxyTest, CutConnectionsStayOpenAndSilent) {
   EXPECT_EQ(another.command({"GET", "a"}), "");
   proxy_.reset();
   EXPECT_EQ(proxy_.connections(), 0);
+}
+
+TEST_F(ProxyTest, InSilenceNeitherSideHearsThatTheOtherIsGone) {
+  auto client = connect(300ms);
+  auto idle = connect();
+  ping(client);
+  ping(idle);
+  proxy_.silence(true);
+  server_.kill();
+  try {
+    client.command({"PING"});
+    FAIL();
+  } catch (const std::runtime_error& error) {
+    EXPECT_STREQ(error.what(), "redis: Resource temporarily unavailable");  // a timeout
+  }
+  EXPECT_EQ(proxy_.connections(), 2) << "the end of the server is not delivered";
+  // Nor is a newcomer refused: it waits.
+  try {
+    auto another = connect(300ms);
+    another.command({"PING"});
+    FAIL();
+  } catch (const std::runtime_error& error) {
+    EXPECT_STREQ(error.what(), "redis: Resource temporarily unavailable");  // a timeout
+  }
+  server_.restart();
+  proxy_.silence(false);
+  EXPECT_THROW(idle.command({"PING"}), std::runtime_error) << "the end comes late";
+  auto late = connect();
+  ping(late);
+}
+
+TEST_F(ProxyTest, InSilenceTheServerKeepsTheConnectionOfAClientThatIsGone) {
+  const auto clients = [&] { return server_.command({"CLIENT", "LIST", "TYPE", "normal"}); };
+  {
+    auto client = connect();
+    EXPECT_EQ(client.command({"CLIENT", "SETNAME", "gone"}), "OK");
+    proxy_.silence(true);
+  }
+  std::this_thread::sleep_for(100ms);
+  EXPECT_NE(clients().find("name=gone"), std::string::npos);
+  proxy_.silence(false);
+  wait_for("the server to hear of it",
+           [&] { return clients().find("name=gone") == std::string::npos; });
+}
+
+TEST_F(ProxyTest, LeadsToAnotherServer) {
+  auto client = connect();
+  EXPECT_EQ(client.command({"SET", "a", "1"}), "OK");
+  RedisServer other;
+  proxy_.lead_to(other.port());
+  EXPECT_THROW(client.command({"GET", "a"}), std::runtime_error);
+  EXPECT_EQ(connect().command({"GET", "a"}), "");
 }
 
 TEST_F(ProxyTest, InjectsToAllClients) {

@@ -39,6 +39,7 @@ class RedisWithSentinels {
   int master();  // the server that most sentinels name
   RedisServer& server(int index) { return *servers_.at(static_cast<std::size_t>(index)); }
   int servers() const { return static_cast<int>(servers_.size()); }
+  int sentinels() const { return static_cast<int>(sentinels_.size()); }
   RedisSentinel& sentinel(int index) { return *sentinels_.at(static_cast<std::size_t>(index)); }
 
   // Kills the present master and returns its index. See wait_for_another_master().

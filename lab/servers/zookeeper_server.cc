@@ -237,6 +237,13 @@ ZooKeeperEnsemble::ZooKeeperEnsemble(ZooKeeperEnsembleOptions options)
   wait_until_all_serve();
 }
 
+void ZooKeeperEnsemble::restart_dead() {
+  for (const auto& server : servers_) {
+    if (!server->running()) server->launch();
+  }
+  wait_until_all_serve();
+}
+
 void ZooKeeperEnsemble::wait_until_all_serve() {
   for (const auto& server : servers_) {
     if (server->running()) server->wait_until_it_serves();

@@ -101,6 +101,8 @@ class ZooKeeperEnsemble {
 
   // Waits until there is one; where it is in at().
   std::size_t leader();
+  // Starts those that do not run, all at once: alone, a minority would wait for ever.
+  void restart_dead();
   // Waits until all that run serve.
   void wait_until_all_serve();
 

@@ -7,6 +7,7 @@
 #include <random>
 #include <sstream>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "lab/torture/contender.h"
@@ -68,7 +69,8 @@ class ClientProcess {
   }
 
   void add(EventKind kind, const std::string& text = {}) {
-    history_->add({.who = name_, .kind = kind, .token = token_.value(), .text = text});
+    history_->add(
+        {.who = name_, .kind = kind, .token = token_.value(), .text = text, .shared = shared_});
   }
 
   std::string open(std::istringstream& line) {
@@ -94,11 +96,13 @@ class ClientProcess {
     ask.ttl = Millis(number(line));
     ask.patience = Millis(number(line));
     ask.renew = word(line) == "renew";
+    ask.shared = word(line) == "shared";
     return acquire(ask);
   }
 
   std::string acquire(const Ask& ask) {
     token_ = Token();
+    shared_ = ask.shared;
     desks_.clear();
     add(EventKind::asked);
     const Result<Token> token = contender_->acquire(ask);
@@ -179,6 +183,12 @@ class ClientProcess {
     const Duration ttl = Millis(number(line));
     std::mt19937_64 dice(static_cast<std::uint64_t>(number(line)));
     const auto pauses = static_cast<std::uint64_t>(number(line));
+    Duration turn = Millis(number(line));
+    const std::int64_t section_ms = std::max<std::int64_t>(number(line), 5);
+    const std::int64_t gap_ms = std::max<std::int64_t>(number(line), 3);
+    const auto up_to = [&](std::int64_t ms) {
+      return Millis(dice() % static_cast<std::uint64_t>(ms));
+    };
     const auto may_stop = [&](const char* point) {
       if (dice() % 1000 < pauses) stop_at(point);
     };
@@ -190,19 +200,21 @@ class ClientProcess {
         std::this_thread::sleep_for(20ms);
         continue;
       }
-      may_stop("before its check");
-      if (check()) {
+      const BootTime turn_end = BootClock::now() + std::exchange(turn, Duration::zero());
+      do {
+        may_stop("before its check");
+        if (!check()) break;
+        desks_.clear();
         Desk& mine = desk("turns");
         read_all(mine);
-        std::this_thread::sleep_for(Millis(dice() % 5));
-        if (check()) {
-          may_stop("after its check");
-          write_all(mine);
-          ++sections;
-        }
-      }
+        std::this_thread::sleep_for(up_to(section_ms));
+        if (!check()) break;
+        may_stop("after its check");
+        write_all(mine);
+        ++sections;
+      } while (BootClock::now() < turn_end);
       release();
-      std::this_thread::sleep_for(Millis(dice() % 3));
+      std::this_thread::sleep_for(up_to(gap_ms));
     }
     return "done " + std::to_string(sections);
   }
@@ -212,6 +224,7 @@ class ClientProcess {
   std::unique_ptr<HistoryFile> history_;
   Token token_;
   std::map<std::string, Desk> desks_;
+  bool shared_ = false;
   bool stop_between_ = false;
   std::unique_ptr<Contender> contender_;  // last: its threads write the history
 };

@@ -3,7 +3,8 @@
 // answer. What it sees goes to the history.
 //
 //   open NAME FOLDER LOCK RECIPE URL        ready | failed WHY
-//   acquire TTL_MS PATIENCE_MS renew|once   granted TOKEN | CODE
+//   acquire TTL_MS PATIENCE_MS renew|once   granted TOKEN | CODE      as a reader, if the word
+//                                           "shared" follows
 //   held                                    yes | no
 //   step SHEET checked|blind                ok | not-held | barred    its first step on a sheet
 //                                           reads, its second writes
@@ -12,7 +13,9 @@
 //   stop POINT                              continued                 raise(SIGSTOP)
 //   release                                 ok | CODE
 //   contend MS TTL_MS SEED PAUSES           done SECTIONS             takes turns with the others
-//                                           for so long; PAUSES of 1000 times it stops itself
+//                                           for so long; PAUSES of 1000 times it stops itself.
+//                                           Three more numbers may follow: its first turn lasts so
+//                                           many ms, a section at most, and the time between turns
 //   stop-between on|off                     ok                        (recipe setnx-expire)
 #pragma once
 

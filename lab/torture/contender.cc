@@ -33,6 +33,7 @@ class Shipped : public Contender {
         name_(std::move(name)) {}
 
   Result<Token> acquire(const Ask& ask) override {
+    if (ask.shared) return acquire_shared(ask);
     Mutex mutex = client_.mutex(name_, {.ttl = ask.ttl, .auto_renew = ask.renew});
     Result<Lease> lease =
         ask.patience > Duration::zero() ? mutex.try_acquire_for(ask.patience) : mutex.try_acquire();
@@ -44,6 +45,14 @@ class Shipped : public Contender {
   Result<void> release() override { return lease_.release(); }
 
  private:
+  Result<Token> acquire_shared(const Ask& ask) {
+    SharedMutex mutex = client_.shared_mutex(name_, {.ttl = ask.ttl, .auto_renew = ask.renew});
+    Result<Lease> lease = mutex.try_acquire_shared_for(ask.patience);
+    if (!lease) return lease.failure();
+    lease_ = std::move(lease).value();
+    return lease_.token();
+  }
+
   Client client_;
   std::string name_;
   Lease lease_;

@@ -16,6 +16,7 @@ struct Ask {
   Duration ttl{};
   Duration patience{};  // zero: does not wait
   bool renew = true;
+  bool shared = false;  // as a reader; of the shipped library only
 };
 
 class Contender {

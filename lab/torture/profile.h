@@ -24,7 +24,7 @@ struct Profile {
   bool wall_clock_ttl = false;       // a hold ends by the wall clock of a server
   bool waits_for_the_clock = false;  // set back, that clock keeps a dead holder's lock
   bool session_hold = false;         // a hold ends with the connection that carries it
-  bool counted_tokens = false;       // what a replica did not learn of is counted again there
+  bool database = false;             // of many uses: its replication is its own affair
   bool users_own = false;            // a server of the user's: no lock is stranded there
   // Programs without which nothing can be started: a sentence that names the package, or nothing.
   std::function<std::optional<std::string>()> missing;

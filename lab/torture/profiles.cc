@@ -52,12 +52,16 @@ std::optional<std::string> zookeeper_missing() {
 }
 
 void add_agreeing(std::vector<Profile>& list) {
-  const std::set<Can> can = {Can::cut_links, Can::pause_servers, Can::restart_full, Can::move_wall};
+  const std::set<Can> can = {Can::cut_links, Can::pause_servers, Can::restart_full, Can::move_wall,
+                             Can::restore};
   std::set<Can> can_etcd = can;
   if (!test::VdsoClock::works_here()) can_etcd.erase(Can::move_wall);
+  // etcd asks the kernel by itself, past any library that could stall its disk.
+  std::set<Can> can_zookeeper = can;
+  can_zookeeper.insert(Can::stall_disk);
   list.push_back({.name = "zookeeper",
                   .about = "three ZooKeeper servers that agree",
-                  .can = can,
+                  .can = can_zookeeper,
                   .consensus = true,
                   .missing = zookeeper_missing,
                   .open = open_zookeeper});
@@ -72,7 +76,8 @@ void add_agreeing(std::vector<Profile>& list) {
 // A lock is a row with an expiry by the server's clock (table), or lives in a session.
 void add_databases(std::vector<Profile>& list) {
   const std::set<Can> can = {Can::cut_links, Can::pause_servers, Can::restart_full,
-                             Can::move_wall, Can::kill_sessions, Can::fail_over};
+                             Can::move_wall, Can::kill_sessions, Can::fail_over,
+                             Can::restore,   Can::stall_disk,    Can::set_defaults};
   const auto add = [&](const char* name, const char* about, const std::string& recipe,
                        std::unique_ptr<Site> (*open)(const std::string&, const SiteOptions&),
                        auto missing) {
@@ -83,7 +88,7 @@ void add_databases(std::vector<Profile>& list) {
          .can = can,
          .wall_clock_ttl = table,
          .session_hold = !table,
-         .counted_tokens = true,
+         .database = true,
          .missing = missing,
          .open = [open, recipe](const SiteOptions& options) { return open(recipe, options); }});
   };
@@ -100,30 +105,33 @@ std::vector<Profile> all() {
   std::vector<Profile> list;
   list.push_back({.name = "sqlite",
                   .about = "the embedded default: a file on this machine",
+                  .can = {Can::restore},
                   .missing = nothing_missing,
                   .open = open_sqlite});
   list.push_back({.name = "redis",
                   .about = "one Redis server",
                   .can = {Can::cut_links, Can::pause_servers, Can::restart_empty, Can::restart_full,
-                          Can::lose_a_second, Can::move_wall, Can::fail_over},
+                          Can::lose_a_second, Can::move_wall, Can::fail_over, Can::restore,
+                          Can::stall_disk, Can::fill_memory},
                   .wall_clock_ttl = true,
                   .waits_for_the_clock = true,
                   .missing = needs({{"redis-server", "redis-server"}}),
                   .open = open_redis});
-  list.push_back({.name = "redlock",
-                  .about = "Redlock of five Redis servers",
-                  .can = {Can::cut_links, Can::pause_servers, Can::restart_empty, Can::restart_full,
-                          Can::lose_a_second, Can::move_wall},
-                  .quorum = true,
-                  .wall_clock_ttl = true,
-                  .waits_for_the_clock = true,
-                  .missing = needs({{"redis-server", "redis-server"}}),
-                  .open = open_redlock});
+  list.push_back(
+      {.name = "redlock",
+       .about = "Redlock of five Redis servers",
+       .can = {Can::cut_links, Can::pause_servers, Can::restart_empty, Can::restart_full,
+               Can::lose_a_second, Can::move_wall, Can::restore, Can::stall_disk, Can::fill_memory},
+       .quorum = true,
+       .wall_clock_ttl = true,
+       .waits_for_the_clock = true,
+       .missing = needs({{"redis-server", "redis-server"}}),
+       .open = open_redlock});
   list.push_back({.name = "memcached",
                   .about = "one Memcached server",
                   .ttl = 3s,
                   .can = {Can::cut_links, Can::pause_servers, Can::restart_empty, Can::move_wall,
-                          Can::move_monotonic},
+                          Can::move_monotonic, Can::fill_memory},
                   .missing = needs({{"memcached", "memcached"}}),
                   .open = open_memcached});
   add_agreeing(list);

@@ -35,22 +35,19 @@ class RedisSiteServer : public SiteServer {
 
   // SIGKILL alone loses nothing, whatever the policy: the page cache survives. A power cut takes
   // what was not flushed: the end of the append-only file.
-  void remember() override { remembered_ = std::filesystem::file_size(log_file()); }
-  void forget() override { std::filesystem::resize_file(log_file(), remembered_); }
+  std::vector<std::filesystem::path> data() const override {
+    return {redis_.directory() / "appendonlydir"};
+  }
+  void stall_disk(bool stalled) override { redis_.clock().stall_disk(stalled); }
+  void fill_memory(bool full) override {
+    if (!redis_.running()) return;
+    redis_.command({"CONFIG", "SET", "maxmemory", full ? "1" : "0"});
+  }
 
   RedisServer& redis() { return redis_; }
 
  private:
-  std::filesystem::path log_file() const {
-    for (const auto& entry :
-         std::filesystem::directory_iterator(redis_.directory() / "appendonlydir")) {
-      if (entry.path().string().ends_with(".incr.aof")) return entry.path();
-    }
-    return {};
-  }
-
   RedisServer redis_;
-  std::uintmax_t remembered_ = 0;
 };
 
 std::string hosts(const std::vector<int>& ports) {
@@ -91,12 +88,13 @@ class ReplicatedRedis : public Site {
 
   std::string who_died() override { return replica_.running() ? Site::who_died() : "the replica"; }
   void cut_replication() override { link_.set_both(ProxyMode::drop); }
-  std::string fail_over() override {
-    replica_.command({"REPLICAOF", "NO", "ONE"});
-    return replica_.url();
-  }
 
  private:
+  int promote() override {
+    replica_.command({"REPLICAOF", "NO", "ONE"});
+    return replica_.port();
+  }
+
   RedisServer replica_;
   Proxy link_;
 };
@@ -110,10 +108,12 @@ std::unique_ptr<Site> open_redis(const SiteOptions& options) {
 
 std::unique_ptr<Site> open_redlock(const SiteOptions& options) {
   // A node has a second to answer: on a machine that is busy with other things it may need more
-  // than the usual quarter.
-  return std::make_unique<Site>(servers(5, options.keeping), [](const std::vector<int>& ports) {
-    return "redlock://" + hosts(ports) + "?node_timeout_ms=1000";
-  });
+  // than the usual quarter. A node that restarts is silent for the longest ttl.
+  const std::string settings =
+      std::string("?node_timeout_ms=1000") + (options.short_ttls ? "&longest_ttl_ms=2000" : "");
+  return std::make_unique<Site>(
+      servers(5, options.keeping),
+      [settings](const std::vector<int>& ports) { return "redlock://" + hosts(ports) + settings; });
 }
 
 }  // namespace holdfast::lab

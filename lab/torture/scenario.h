@@ -43,6 +43,8 @@ void add_clocks(std::vector<Scenario>& list);
 void add_crashes(std::vector<Scenario>& list);
 void add_links(std::vector<Scenario>& list);
 void add_turns(std::vector<Scenario>& list);
+void add_silence(std::vector<Scenario>& list);
+void add_hardships(std::vector<Scenario>& list);
 void add_controls(std::vector<Scenario>& list);
 
 }  // namespace holdfast::lab

@@ -18,6 +18,8 @@ std::vector<Scenario> all() {
   add_crashes(list);
   add_links(list);
   add_turns(list);
+  add_silence(list);
+  add_hardships(list);
   add_controls(list);
   std::ranges::stable_sort(list, {}, sort_key);
   return list;

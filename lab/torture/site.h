@@ -8,15 +8,18 @@
 #pragma once
 
 #include <chrono>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "movable_clock.h"
 #include "proxy.h"
+#include "temp_dir.h"
 
 namespace holdfast::lab {
 
@@ -31,14 +34,27 @@ enum class Can {
   move_monotonic,  // the clock that no administrator can set
   fail_over,       // to a replica
   kill_sessions,   // the server ends a client's connection
+  restore,         // its data are put back to an earlier copy
+  stall_disk,      // what it syncs does not come back from the disk
+  fill_memory,     // it has no room for more
+  set_defaults,    // its settings are others than our tests are used to: see Defaults
 };
 
 // How the servers of a site keep what they know.
 enum class Keeping { nothing, everything, every_second };
 
+// What clients find set when they log in.
+//   strict   nothing commits by itself, every transaction is serializable, a lock that waits too
+//            long ends the whole transaction
+//   lax      transactions read what is not committed, and idle sessions end after two seconds
+enum class Defaults { usual, strict, lax };
+
 struct SiteOptions {
   Keeping keeping = Keeping::nothing;
   bool replica = false;
+  bool syncs = false;  // the servers sync what they answer, so that a disk can stall them
+  Defaults defaults = Defaults::usual;
+  bool short_ttls = false;  // no ttl is above two seconds: a quorum's nodes wait for no longer
 };
 
 // One server. What is not overridden cannot be done to it.
@@ -53,10 +69,19 @@ class SiteServer {
   virtual void restart();  // also after kill()
   virtual test::MovableClock& clock();
   virtual void jump_wall(std::chrono::seconds by);  // as clock() does, unless it has another way
-  // Forgets what was written since remember(). The server is down before and after.
-  virtual void remember();
-  virtual void forget();
+  // Where it keeps what it knows; nothing: nowhere.
+  virtual std::vector<std::filesystem::path> data() const { return {}; }
+  // Copies its data, as a snapshot of its file system would. REQUIRES: it runs, and nobody writes.
+  void remember();
+  // Forgets what was written since remember(), or everything. REQUIRES: it is down.
+  void forget();
+  void wipe();
+  virtual void stall_disk(bool stalled);
+  virtual void fill_memory(bool full);
   virtual bool alive() = 0;
+
+ private:
+  std::unique_ptr<test::TempDir> backup_;
 };
 
 class Site {
@@ -78,8 +103,14 @@ class Site {
   void reach(const std::string& client, const std::vector<int>& numbers);
   void reach_all();  // every client, every server
 
+  // Kills all of them, does `between` to each and starts them together.
+  void restart_together(const std::vector<int>& numbers,
+                        const std::function<void(SiteServer&)>& between = {});
+
   // The replica becomes the master; its URL. REQUIRES: SiteOptions::replica, Can::fail_over.
-  virtual std::string fail_over();
+  std::string fail_over() { return url_of_({promote()}); }
+  // The same behind the address that clients have: their ways lead to the new master.
+  void fail_over_in_place();
   virtual void cut_replication();
   // The server ends every session of everybody. REQUIRES: Can::kill_sessions.
   virtual void kill_sessions();
@@ -90,12 +121,18 @@ class Site {
   void give_up(int number) { given_up_.insert(number); }
   std::vector<int> all() const;  // the numbers of all servers
 
+ protected:
+  virtual int promote();  // the replica; its port
+  // Starts those that are down. Servers that agree must be started together.
+  virtual void start_dead();
+
  private:
   std::vector<std::unique_ptr<SiteServer>> servers_;
   UrlOf url_of_;
   bool proxied_;
   std::map<std::string, std::vector<std::unique_ptr<test::Proxy>>> ways_;
   std::set<int> given_up_;
+  std::optional<int> moved_to_;  // the port of the new master
 };
 
 }  // namespace holdfast::lab

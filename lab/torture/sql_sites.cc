@@ -32,9 +32,41 @@ void end_sessions(MariadbServer& mariadb) {
   }
 }
 
-// A server that another one can follow.
-void set_up(test::PostgresOptions&) {}
-void set_up(test::MariadbOptions& options) { options.arguments = {"--log-bin", "--server-id=1"}; }
+template <class Options>
+void add(Options& options, std::initializer_list<const char*> more) {
+  options.arguments.insert(options.arguments.end(), more.begin(), more.end());
+}
+
+void set_up(test::PostgresOptions& options, const SiteOptions& wanted) {
+  if (wanted.syncs) add(options, {"-c", "fsync=on"});
+  if (wanted.defaults == Defaults::strict) {
+    add(options, {"-c", "default_transaction_isolation=serializable"});
+    add(options, {"-c", "default_transaction_deferrable=on", "-c", "lock_timeout=1000"});
+    add(options, {"-c", "statement_timeout=1000"});
+  }
+  if (wanted.defaults == Defaults::lax) {
+    add(options, {"-c", "default_transaction_isolation=read uncommitted"});
+    add(options, {"-c", "idle_session_timeout=2000"});
+    add(options, {"-c", "idle_in_transaction_session_timeout=500"});
+  }
+}
+void set_up(test::MariadbOptions& options, const SiteOptions& wanted) {
+  if (wanted.replica) add(options, {"--log-bin", "--server-id=1"});
+  if (wanted.syncs) {
+    add(options, {"--innodb-flush-log-at-trx-commit=1", "--innodb-flush-method=fsync"});
+  }
+  if (wanted.defaults == Defaults::strict) {
+    add(options, {"--autocommit=0", "--transaction-isolation=SERIALIZABLE"});
+    add(options, {"--innodb-rollback-on-timeout=1", "--innodb-lock-wait-timeout=1"});
+  }
+  if (wanted.defaults == Defaults::lax) {
+    add(options, {"--autocommit=0", "--transaction-isolation=READ-UNCOMMITTED"});
+    add(options, {"--wait-timeout=2", "--interactive-timeout=2", "--completion-type=CHAIN"});
+  }
+}
+
+std::filesystem::path data_of(const PostgresServer& server) { return server.directory() / "data"; }
+std::filesystem::path data_of(const MariadbServer& server) { return server.data(); }
 
 // A server that follows `leader`, which it reaches through `port`; in step when it returns.
 std::unique_ptr<PostgresServer> follower_of(const PostgresServer& leader, int port) {
@@ -65,10 +97,15 @@ class DatabaseSiteServer : public SiteServer {
   int port() const override { return server_.port(); }
   void pause() override { server_.pause(); }
   void resume() override { server_.resume(); }
-  void kill() override { server_.kill(); }
+  void kill() override {
+    stall_disk(false);  // PostgreSQL syncs a file before it ends.
+    server_.kill();
+  }
   void restart() override { server_.restart(); }
   test::MovableClock& clock() override { return server_.clock(); }
   bool alive() override { return server_.running(); }
+  std::vector<std::filesystem::path> data() const override { return {data_of(server_)}; }
+  void stall_disk(bool stalled) override { server_.clock().stall_disk(stalled); }
 
   Server& database() { return server_; }
 
@@ -80,13 +117,10 @@ template <class Server>
 class DatabaseSite : public Site {
  public:
   // The port stands between `before` and `after` in the URL.
-  DatabaseSite(std::string before, std::string after, const SiteOptions& options)
-      : Site(one_server(options),
-             [before, after](const std::vector<int>& ports) {
-               return before + std::to_string(ports.front()) + after;
-             }),
-        before_(std::move(before)),
-        after_(std::move(after)) {
+  DatabaseSite(const std::string& before, const std::string& after, const SiteOptions& options)
+      : Site(one_server(options), [before, after](const std::vector<int>& ports) {
+          return before + std::to_string(ports.front()) + after;
+        }) {
     if (!options.replica) return;
     link_ = std::make_unique<test::Proxy>(server(1).port());
     replica_ = follower_of(database(), link_->port());
@@ -98,23 +132,22 @@ class DatabaseSite : public Site {
     return replica_ && !replica_->running() ? "the replica" : Site::who_died();
   }
   void cut_replication() override { link_->set_both(test::ProxyMode::drop); }
-  std::string fail_over() override {
-    replica_->promote();
-    return before_ + std::to_string(replica_->port()) + after_;
-  }
 
  private:
+  int promote() override {
+    replica_->promote();
+    return replica_->port();
+  }
+
   static std::vector<std::unique_ptr<SiteServer>> one_server(const SiteOptions& wanted) {
     typename Server::Options options{.movable_clock = true};
-    if (wanted.replica) set_up(options);
+    set_up(options, wanted);
     std::vector<std::unique_ptr<SiteServer>> list;
     list.push_back(std::make_unique<DatabaseSiteServer<Server>>(std::move(options)));
     return list;
   }
   Server& database() { return static_cast<DatabaseSiteServer<Server>&>(server(1)).database(); }
 
-  const std::string before_;
-  const std::string after_;
   std::unique_ptr<test::Proxy> link_;
   std::unique_ptr<Server> replica_;
 };

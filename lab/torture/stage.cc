@@ -78,6 +78,11 @@ bool Stage::acquire(Actor& client, Duration ttl, Duration patience, Renewal rene
   return answer_is_granted(client);
 }
 
+bool Stage::acquire_shared(Actor& client, Duration ttl, Duration patience) {
+  client.tell("acquire " + in_ms(ttl) + " " + in_ms(patience) + " renew shared");
+  return answer_is_granted(client);
+}
+
 void Stage::must_acquire(Actor& client, Duration ttl, Renewal renewal) {
   begin_acquire(client, ttl, patience(), renewal);
   const std::string answer = client.answer(120s);
@@ -87,13 +92,16 @@ void Stage::must_acquire(Actor& client, Duration ttl, Renewal renewal) {
 }
 
 void Stage::break_in() {
-  if (!profile_.quorum) return;
+  if (profile_.quorum) use_once();
+}
+
+void Stage::use_once() {
   Actor& first = client("E");
   must_acquire(first, short_ttl());
   // A grant is known when a majority has answered; what the others do comes a moment later.
-  wait(500ms);
+  if (profile_.quorum) wait(500ms);
   first.ask("release");
-  wait(500ms);
+  if (profile_.quorum) wait(500ms);
   clients_.erase("E");
 }
 
@@ -161,6 +169,51 @@ void Stage::kill_servers(const std::vector<int>& servers) {
 void Stage::restart_servers(const std::vector<int>& servers, const std::string& how) {
   for (const int number : servers) site_->server(number).restart();
   fault(names(servers) + " back " + how);
+}
+
+void Stage::restart_together(const std::vector<int>& servers) {
+  site_->restart_together(servers);
+  fault(names(servers) + " killed, and back with their data", [] {});
+}
+
+void Stage::restart_empty(const std::vector<int>& servers) {
+  site_->restart_together(servers, [](SiteServer& server) { server.wipe(); });
+  fault(names(servers) + " killed, and back empty", [] {});
+}
+
+void Stage::back_up(const std::vector<int>& servers) {
+  for (const int number : servers) site_->server(number).remember();
+}
+
+void Stage::restore(const std::vector<int>& servers) {
+  site_->restart_together(servers, [](SiteServer& server) { server.forget(); });
+  fault(names(servers) + " restored from a backup", [] {});
+}
+
+void Stage::stall_disks() {
+  for (const int number : site_->all()) site_->server(number).stall_disk(true);
+  fault("the disks stall", [this] {
+    for (const int number : site_->all()) site_->server(number).stall_disk(false);
+  });
+}
+
+void Stage::fill_memory() {
+  for (const int number : site_->all()) site_->server(number).fill_memory(true);
+  fault("the servers are out of memory", [this] {
+    for (const int number : site_->all()) site_->server(number).fill_memory(false);
+  });
+}
+
+void Stage::fail_over_in_place() {
+  site_->fail_over_in_place();
+  fault("master killed, replica promoted in its place", [] {});
+}
+
+void Stage::silence(Actor& client) {
+  for (const int number : site_->all()) site_->way(client.name(), number).silence(true);
+  fault(client.name() + " cut off in silence", [this, name = client.name()] {
+    for (const int number : site_->all()) site_->way(name, number).silence(false);
+  });
 }
 
 void Stage::cut_off(Actor& client, const std::vector<int>& servers) {

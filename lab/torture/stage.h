@@ -50,6 +50,7 @@ class Stage {
                      Renewal renewal = Renewal::renew);
   // True if it was granted.
   bool acquire(Actor& client, Duration ttl, Duration patience, Renewal renewal = Renewal::renew);
+  bool acquire_shared(Actor& client, Duration ttl, Duration patience);
   bool answer_is_granted(Actor& client);
   // Throws Trouble if it is not granted: then the scenario has not come about.
   void must_acquire(Actor& client, Duration ttl, Renewal renewal = Renewal::renew);
@@ -57,6 +58,8 @@ class Stage {
   // All servers of a quorum have been used by somebody: what is new about them is over, and one that
   // comes back empty is not taken for a new one. Elsewhere nothing.
   void break_in();
+  // The same on every engine: the lock has been held, and its tokens have begun.
+  void use_once();
 
   // Each looks before each step whether it still holds the lock, unless it is blind.
   enum class Eyes { open, blind };
@@ -74,6 +77,17 @@ class Stage {
   void pause_servers(const std::vector<int>& servers);
   void kill_servers(const std::vector<int>& servers);
   void restart_servers(const std::vector<int>& servers, const std::string& how);
+  // Killed, and started when all of them are down. Of an engine that agrees: give it all servers.
+  void restart_together(const std::vector<int>& servers);
+  void restart_empty(const std::vector<int>& servers);
+  // What they know now is what they know after restore().
+  void back_up(const std::vector<int>& servers);
+  void restore(const std::vector<int>& servers);
+  void stall_disks();
+  void fill_memory();
+  void fail_over_in_place();
+  // No sign of life between this client and the servers: no FIN, no RST, no refusal.
+  void silence(Actor& client);
   void cut_off(Actor& client, const std::vector<int>& servers);
   // Bytes are swallowed, kept or slowed down on this client's ways.
   void links(Actor& client, test::ProxyMode to_server, test::ProxyMode to_client,

@@ -7,6 +7,7 @@
 #include <csignal>
 #include <ctime>
 #include <exception>
+#include <mutex>
 #include <thread>
 
 #include "holdfast/result.h"
@@ -63,6 +64,7 @@ void add_notes(Cell& cell, const std::vector<std::string>& notes, const Diagnosi
   }
 }
 
+// The runs of a plan. Several threads take the next one each until there is none.
 class Series {
  public:
   Series(const TorturePlan& plan, std::stop_token stop,
@@ -70,25 +72,30 @@ class Series {
       : plan_(plan), stop_(std::move(stop)), progress_(progress) {}
 
   Report run() {
-    report_.title = plan_.random ? "Holdfast torture: random faults" : "Holdfast torture";
+    report_.title = plan_.random  ? "Holdfast torture: random faults"
+                    : plan_.pairs ? "Holdfast torture: two faults at a time"
+                                  : "Holdfast torture";
     report_.made_at = now_text();
     report_.machine = machine_text();
+    report_.pairs = plan_.pairs;
     choose_engines();
     random_ = random_scenario(plan_.seed, plan_.duration);
-    std::vector<const Scenario*> list = plan_.scenarios;
-    if (plan_.random) list = {&random_};
-    lay_out(list);
-    try {
-      for (const Scenario* scenario : list) {
-        for (const Profile* profile : engines_) run_cell(*scenario, *profile);
-      }
-    } catch (const Interrupted&) {
-      report_.partial = true;
+    lay_out(plan_.random ? std::vector<const Scenario*>{&random_} : plan_.scenarios);
+    {
+      std::vector<std::jthread> others;
+      for (unsigned i = 1; i < plan_.jobs; ++i) others.emplace_back([this] { work(); });
+      work();
     }
     return std::move(report_);
   }
 
  private:
+  struct Run {
+    const Scenario* scenario;
+    const Profile* profile;
+    unsigned number;  // of its cell, from 1
+  };
+
   void choose_engines() {
     for (const Profile& profile : plan_.engines) {
       if (const auto missing = profile.missing()) {
@@ -111,31 +118,41 @@ class Series {
         cell.expected = *expected;
         if (scenario->why) cell.why = scenario->why(*profile);
         anywhere = true;
-        ++where_.cells;
+        for (unsigned run = 1; run <= plan_.repeat; ++run)
+          runs_.push_back({scenario, profile, run});
       }
       if (anywhere) report_.rows.push_back(scenario->row);
     }
-    where_.cells -= 1;  // It began with one.
-    where_.cell = 0;
+    where_.runs = runs_.size();
   }
 
-  void run_cell(const Scenario& scenario, const Profile& profile) {
-    if (!report_.find(scenario.row.id, profile.name)) return;
-    Cell& cell = report_.at(scenario.row.id, profile.name);
-    ++where_.cell;
-    where_.scenario = scenario.row.id;
-    where_.engine = profile.name;
-    for (unsigned run = 1; run <= plan_.repeat; ++run) {
-      where_.run = run;
-      progress_(where_);
-      if (plan_.random) random_ = random_scenario(plan_.seed + run - 1, plan_.duration);
-      run_once(plan_.random ? random_ : scenario, profile, cell);
+  const Run* next() {
+    const std::lock_guard lock(mutex_);
+    if (report_.partial || where_.run == runs_.size()) return nullptr;
+    const Run& run = runs_[where_.run++];
+    where_.scenario = run.scenario->row.id;
+    where_.engine = run.profile->name;
+    progress_(where_);
+    return &run;
+  }
+
+  void work() {
+    try {
+      while (const Run* run = next()) {
+        if (plan_.random) {
+          const auto seed = plan_.seed + run->number - 1;
+          run_once(random_scenario(seed, plan_.duration), *run->profile, run->number);
+        } else {
+          run_once(*run->scenario, *run->profile, run->number);
+        }
+      }
+    } catch (const Interrupted&) {
+      const std::lock_guard lock(mutex_);
+      report_.partial = true;
     }
-    if (!cell.differences().empty()) where_.as_expected = false;
   }
 
-  void run_once(const Scenario& scenario, const Profile& profile, Cell& cell) {
-    const std::uint64_t number = cell.tally.runs + 1;
+  void run_once(const Scenario& scenario, const Profile& profile, unsigned number) {
     std::string trouble;
     try {
       Stage stage(profile, scenario.site, stop_);
@@ -144,9 +161,13 @@ class Series {
         stage.finish();
         History history = stage.history();
         Diagnosis finding = check(history);
+        const std::lock_guard lock(mutex_);
+        Cell& cell = report_.at(scenario.row.id, profile.name);
         cell.tally.add(finding.verdict);
         add_notes(cell, stage.notes(), finding);
-        keep(cell, number, std::move(history), std::move(finding));
+        const bool differs = !cell.differences().empty();
+        if (differs) where_.as_expected = false;
+        if (differs || !plan_.pairs) keep(cell, number, std::move(history), std::move(finding));
         return;
       } catch (const Interrupted&) {
         throw;
@@ -162,6 +183,8 @@ class Series {
       trouble = std::string("the servers could not be started: ") + error.what();
     }
     if (stop_.stop_requested()) throw Interrupted();
+    const std::lock_guard lock(mutex_);
+    Cell& cell = report_.at(scenario.row.id, profile.name);
     cell.tally.add(unknown_verdict());
     cell.troubles.push_back("run " + std::to_string(number) + ": " + trouble);
   }
@@ -169,10 +192,12 @@ class Series {
   const TorturePlan& plan_;
   const std::stop_token stop_;
   const std::function<void(const TortureProgress&)>& progress_;
-  Report report_;
   std::vector<const Profile*> engines_;
-  TortureProgress where_;
   Scenario random_;
+  std::vector<Run> runs_;
+  std::mutex mutex_;  // of all below, once threads run
+  Report report_;
+  TortureProgress where_;
 };
 
 }  // namespace

@@ -19,24 +19,26 @@ struct TorturePlan {
   std::vector<const Scenario*> scenarios;
   std::vector<Profile> engines;
   unsigned repeat = 1;
+  unsigned jobs = 1;   // so many runs at the same time, each with servers of its own
+  bool pairs = false;  // the scenarios are pairs of faults: of a run as expected nothing is kept
   // Random mode: instead of the scenarios.
   bool random = false;
   std::uint64_t seed = 1;
   Duration duration = std::chrono::seconds(20);
 };
 
-// Where it is.
+// Which run begins.
 struct TortureProgress {
   std::string scenario;
   std::string engine;
-  unsigned run = 1;  // of `repeat`
-  std::size_t cell = 1;
-  std::size_t cells = 1;
+  std::size_t run = 0;  // of `runs`, in the order in which they begin
+  std::size_t runs = 0;
   bool as_expected = true;  // so far
 };
 
 // Runs all of it. On `stop` what is under way is given up, everything that was started is ended,
-// and the report is marked as partial. Never throws for what a single run did.
+// and the report is marked as partial. Never throws for what a single run did. `progress` is called by
+// one thread at a time, not always by the same.
 Report run_torture(const TorturePlan& plan, std::stop_token stop,
                    const std::function<void(const TortureProgress&)>& progress);
 

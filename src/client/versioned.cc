@@ -13,7 +13,6 @@ namespace holdfast {
 using internal::RealRuntime;
 using internal::run_blocking;
 using internal::SqlRows;
-using internal::SqlStatement;
 using internal::Url;
 using internal::VersionedStore;
 
@@ -21,7 +20,9 @@ struct Versioned::Impl {
   static void destroy(Impl* impl);
   Deadline deadline() const { return Deadline::at(runtime.now() + request_timeout); }
   Task<Result<std::optional<Row>>> read(std::string key);
-  Task<Result<Written>> change(SqlStatement statement, std::uint64_t version);
+  // Of a row with this version; nothing: a new one.
+  Task<Result<Written>> change(std::string key, std::optional<std::uint64_t> version,
+                               std::vector<Value> values);
   Task<Result<Row>> update(std::string key, const std::function<void(std::vector<Value>&)>& change,
                            RetryOptions retry);
   Task<void> stop();
@@ -59,7 +60,7 @@ Task<void> Versioned::Impl::stop() {
 }
 
 Task<Result<std::optional<Versioned::Row>>> Versioned::Impl::read(std::string key) {
-  const Result<SqlRows> rows = co_await store->run(store->read(key), deadline());
+  const Result<SqlRows> rows = co_await store->read(std::move(key), deadline());
   if (!rows) co_return internal::looked_in_vain(rows.failure());
   if (rows->empty()) co_return std::optional<Row>();
   Row row;
@@ -68,13 +69,17 @@ Task<Result<std::optional<Versioned::Row>>> Versioned::Impl::read(std::string ke
   co_return std::optional<Row>(std::move(row));
 }
 
-Task<Result<Versioned::Written>> Versioned::Impl::change(SqlStatement statement,
-                                                         std::uint64_t version) {
-  const Result<SqlRows> rows = co_await store->run(std::move(statement), deadline());
+Task<Result<Versioned::Written>> Versioned::Impl::change(std::string key,
+                                                         std::optional<std::uint64_t> version,
+                                                         std::vector<Value> values) {
+  Task<Result<SqlRows>> changing =
+      version ? store->write(std::move(key), *version, std::move(values), deadline())
+              : store->insert(std::move(key), std::move(values), deadline());
+  const Result<SqlRows> rows = co_await std::move(changing);
   if (!rows) co_return rows.failure();
   Written written;
   written.conflict = rows->affected == 0;
-  if (!written.conflict) written.version = version;
+  if (!written.conflict) written.version = version.value_or(0) + 1;
   co_return written;
 }
 
@@ -93,8 +98,7 @@ Task<Result<Versioned::Row>> Versioned::Impl::update(
     Row row = **found;
     change_values(row.values);
     if (const auto problem = problem_with(row.values)) co_return *problem;
-    SqlStatement statement = store->write(key, row.version, row.values);
-    const Result<Written> written = co_await change(std::move(statement), row.version + 1);
+    const Result<Written> written = co_await change(key, row.version, row.values);
     if (!written) co_return written.failure();
     if (written->conflict) continue;
     row.version = written->version;
@@ -142,16 +146,14 @@ Result<Versioned::Written> Versioned::write(std::string_view key, std::uint64_t 
                                             const std::vector<Value>& values) {
   if (!impl_) return Failure(Code::closed, "this object was moved from");
   if (const auto problem = impl_->problem_with(values)) return *problem;
-  SqlStatement statement = impl_->store->write(std::string(key), version, values);
-  return run_blocking(impl_->runtime, impl_->change(std::move(statement), version + 1));
+  return run_blocking(impl_->runtime, impl_->change(std::string(key), version, values));
 }
 
 Result<Versioned::Written> Versioned::insert(std::string_view key,
                                              const std::vector<Value>& values) {
   if (!impl_) return Failure(Code::closed, "this object was moved from");
   if (const auto problem = impl_->problem_with(values)) return *problem;
-  SqlStatement statement = impl_->store->insert(std::string(key), values);
-  return run_blocking(impl_->runtime, impl_->change(std::move(statement), 1));
+  return run_blocking(impl_->runtime, impl_->change(std::string(key), std::nullopt, values));
 }
 
 Result<Versioned::Row> Versioned::update(std::string_view key,

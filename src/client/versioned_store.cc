@@ -1,87 +1,119 @@
 #include "client/versioned_store.h"
 
+#include <algorithm>
 #include <filesystem>
 
+#include "base/looked_in_vain.h"
+#include "client/versioned_line.h"
+#include "engines/mysql/session_setup.h"
 #include "engines/mysql/settings.h"
-#include "engines/postgres/settings.h"
 #include "wire/mariadb_connection.h"
-#include "wire/postgres_connection.h"
 #include "wire/sqlite.h"
 
 namespace holdfast::internal {
 
 namespace {
 
-// "bank.accounts" with each part in the marks that the database wants.
-std::string quoted(const std::string& identifier, char mark) {
-  std::string text(1, mark);
-  for (const char c : identifier) {
-    if (c == '.') {
-      text.append(1, mark).append(".").append(1, mark);
-    } else {
-      text.append(c == mark ? 2 : 1, c);
+// Of whole characters, none longer than it need be, no surrogates.
+bool is_utf8(std::string_view text) {
+  for (std::size_t i = 0; i < text.size();) {
+    const auto first = static_cast<unsigned char>(text[i]);
+    const std::size_t size = first < 0x80   ? 1
+                             : first < 0xc2 ? 0
+                             : first < 0xe0 ? 2
+                             : first < 0xf0 ? 3
+                             : first < 0xf5 ? 4
+                                            : 0;
+    if (size == 0 || text.size() - i < size) return false;
+    std::uint32_t code = size == 1 ? first : first & (0x7fU >> size);
+    for (std::size_t j = 1; j < size; ++j) {
+      const auto next = static_cast<unsigned char>(text[i + j]);
+      if ((next & 0xc0U) != 0x80) return false;
+      code = code << 6 | (next & 0x3fU);
     }
+    if (size == 3 && (code < 0x800 || (code >= 0xd800 && code < 0xe000))) return false;
+    if (size == 4 && (code < 0x10000 || code > 0x10ffff)) return false;
+    i += size;
   }
-  return text + mark;
+  return true;
 }
 
-SqlValue value_of(const Versioned::Value& value) {
-  return value ? SqlValue(*value) : SqlValue(nullptr);
-}
-
-// MySQL and SQLite: values in place, one by one. `text_` is how a value becomes a text.
+// MySQL and SQLite: values in place, one by one.
 class PlainStore : public VersionedStore {
  public:
-  PlainStore(const VersionedTable& table, char mark, std::string text)
+  PlainStore(const VersionedTable& table, char mark)
       : table_(quoted(table.table, mark)),
         key_(quoted(table.key, mark)),
-        version_(quoted(table.version, mark)),
-        text_(std::move(text)) {
+        version_(quoted(table.version, mark)) {
     for (const std::string& column : table.columns) columns_.push_back(quoted(column, mark));
   }
 
-  SqlStatement read(const std::string& key) const override {
+  Task<Result<SqlRows>> read(std::string key, Deadline deadline) override {
+    return run(reading(key), deadline);
+  }
+  Task<Result<SqlRows>> write(std::string key, std::uint64_t version, std::vector<Value> values,
+                              Deadline deadline) override {
+    return run(writing(key, version, values), deadline);
+  }
+  Task<Result<SqlRows>> insert(std::string key, std::vector<Value> values,
+                               Deadline deadline) override {
+    return run(inserting(key, values), deadline);
+  }
+
+ protected:
+  virtual Task<Result<SqlRows>> run(SqlStatement statement, Deadline deadline) = 0;
+  // How a value stands in a statement: as a text, whatever the column is.
+  virtual std::string place(const Value& value) const = 0;
+
+  SqlStatement reading(const std::string& key) const {
     std::string text = "SELECT " + version_;
     for (const std::string& column : columns_) text += ", " + column;
-    return {text + " FROM " + table_ + " WHERE " + key_ + " = " + text_, {key}};
+    return {text + " FROM " + table_ + " WHERE " + key_ + " = " + place(key), {key}};
   }
-  SqlStatement write(const std::string& key, std::uint64_t version,
-                     const std::vector<Value>& values) const override {
+  SqlStatement writing(const std::string& key, std::uint64_t version,
+                       const std::vector<Value>& values) const {
     SqlStatement statement;
     statement.text = "UPDATE " + table_ + " SET " + version_ + " = " + version_ + " + 1";
     for (std::size_t i = 0; i < columns_.size(); ++i) {
-      statement.text += ", " + columns_[i] + " = " + text_;
+      statement.text += ", " + columns_[i] + " = " + place(values[i]);
       statement.values.push_back(value_of(values[i]));
     }
-    statement.text += " WHERE " + key_ + " = " + text_ + " AND " + version_ + " = ?";
+    statement.text += " WHERE " + key_ + " = " + place(key) + " AND " + version_ + " = ?";
     statement.values.emplace_back(key);
     statement.values.emplace_back(static_cast<std::int64_t>(version));
     return statement;
   }
-  SqlStatement insert(const std::string& key, const std::vector<Value>& values) const override {
+  SqlStatement inserting(const std::string& key, const std::vector<Value>& values) const {
     SqlStatement statement;
     std::string places;
-    statement.text = insertion() + " INTO " + table_ + " (" + key_ + ", " + version_;
+    statement.text = "INSERT INTO " + table_ + " (" + key_ + ", " + version_;
     statement.values.emplace_back(key);
     for (std::size_t i = 0; i < columns_.size(); ++i) {
       statement.text += ", " + columns_[i];
-      places += ", " + text_;
+      places += ", " + place(values[i]);
       statement.values.push_back(value_of(values[i]));
     }
-    statement.text += ") SELECT " + text_ + ", 1" + places + " WHERE NOT EXISTS (SELECT 1 FROM " +
-                      table_ + " WHERE " + key_ + " = " + text_ + ")";
-    statement.values.emplace_back(key);
+    statement.text += ") VALUES (" + place(key) + ", 1" + places + ")";
     return statement;
   }
 
- protected:
-  virtual std::string insertion() const { return "INSERT"; }
+  // Where a duplicate is a conflict. That of an update is another column's, and no other version.
+  static bool is_insertion(const SqlStatement& statement) {
+    return statement.text.starts_with("INSERT");
+  }
+
+  const std::string& table() const { return table_; }
+  // Of the key, then of the columns.
+  std::vector<std::string> value_columns() const {
+    std::vector<std::string> all{key_};
+    all.insert(all.end(), columns_.begin(), columns_.end());
+    return all;
+  }
 
  private:
   std::string table_;
   std::string key_;
   std::string version_;
-  std::string text_;
   std::vector<std::string> columns_;
 };
 
@@ -90,7 +122,10 @@ class PlainStore : public VersionedStore {
 class SqliteStore final : public PlainStore {
  public:
   SqliteStore(Runtime& runtime, const VersionedTable& table, std::filesystem::path path)
-      : PlainStore(table, '"', "CAST(? AS TEXT)"), runtime_(runtime), path_(std::move(path)) {}
+      : PlainStore(table, '"'), runtime_(runtime), path_(std::move(path)) {}
+
+ protected:
+  std::string place(const Value&) const override { return "CAST(? AS TEXT)"; }
 
   Task<Result<SqlRows>> run(SqlStatement statement, Deadline deadline) override {
     constexpr Duration kPause = std::chrono::milliseconds(2);
@@ -123,8 +158,17 @@ class SqliteStore final : public PlainStore {
       result.affected = static_cast<std::uint64_t>(database_->changes());
       return result;
     } catch (const sqlite::Error& error) {
+      constexpr int kPrimaryKey = 1555;
+      constexpr int kUnique = 2067;
+      constexpr int kRowId = 2579;
+      constexpr int kConstraint = 19;
       busy = error.busy();
-      return Failure(busy ? Code::unreachable : Code::misconfigured,
+      const int code = error.code();
+      const bool duplicate = code == kPrimaryKey || code == kUnique || code == kRowId;
+      if (duplicate && is_insertion(statement)) return SqlRows();
+      return Failure(busy                           ? Code::unreachable
+                     : (code & 0xff) == kConstraint ? Code::invalid_argument
+                                                    : Code::misconfigured,
                      "SQLite at " + path_.string() + ": " + error.what());
     }
   }
@@ -134,172 +178,106 @@ class SqliteStore final : public PlainStore {
   std::optional<sqlite::Database> database_;
 };
 
-// ---- MySQL and PostgreSQL ----------------------------------------------------------------------
-
-// One connection, opened when it is needed. Calls wait for each other.
-class Line {
- public:
-  using Open = std::function<Task<Result<std::unique_ptr<SqlConnection>>>(Deadline)>;
-  Line(Runtime& runtime, Open open) : free_(runtime), open_(std::move(open)) { free_.set(); }
-
-  // The failure of an error is the caller's business.
-  Task<Result<SqlOutcome>> run(SqlStatement statement, Deadline deadline) {
-    while (!free_.is_set()) {
-      if (co_await free_.wait(deadline) != Woken::signalled) {
-        co_return Failure(Code::unreachable, "the connection was busy all the time");
-      }
-    }
-    free_.reset();
-    struct Leaving {
-      Event& free;
-      ~Leaving() { free.set(); }
-    };
-    const Leaving leaving{free_};
-    if (!connection_ || !connection_->connected()) {
-      Result<std::unique_ptr<SqlConnection>> opened = co_await open_(deadline);
-      if (!opened) co_return opened.failure();
-      connection_ = std::move(opened).value();
-    }
-    std::vector<SqlStatement> statements;
-    statements.push_back(std::move(statement));
-    co_return co_await connection_->run(std::move(statements), deadline);
-  }
-
- private:
-  Event free_;
-  Open open_;
-  std::unique_ptr<SqlConnection> connection_;
-};
+// ---- MySQL -------------------------------------------------------------------------------------
 
 class MysqlStore final : public PlainStore {
  public:
   MysqlStore(Runtime& runtime, const VersionedTable& table, mysql::Settings settings)
-      : PlainStore(table, '`', "CONVERT(? USING utf8mb4)"),
+      : PlainStore(table, '`'),
         runtime_(runtime),
         settings_(std::move(settings)),
         line_(runtime, [this](Deadline deadline) { return open(deadline); }) {}
 
-  Task<Result<SqlRows>> run(SqlStatement statement, Deadline deadline) override {
-    Result<SqlOutcome> outcome = co_await line_.run(std::move(statement), deadline);
-    if (!outcome) co_return outcome.failure();
-    if (outcome->ok()) co_return std::move(outcome->results.back());
-    co_return mariadb_failure(*outcome->error, settings_.connection.endpoint.display());
+  Task<Result<SqlRows>> write(std::string key, std::uint64_t version, std::vector<Value> values,
+                              Deadline deadline) override {
+    const Result<void> fits = co_await check(key, values, deadline);
+    if (!fits) co_return fits.failure();
+    co_return co_await run(writing(key, version, values), deadline);
+  }
+  Task<Result<SqlRows>> insert(std::string key, std::vector<Value> values,
+                               Deadline deadline) override {
+    const Result<void> fits = co_await check(key, values, deadline);
+    if (!fits) co_return fits.failure();
+    co_return co_await run(inserting(key, values), deadline);
   }
 
  protected:
-  // What somebody else inserts at the same moment is a conflict, not an error.
-  std::string insertion() const override { return "INSERT IGNORE"; }
+  // The server makes a column's characters of UTF-8, and bytes of nothing but bytes.
+  std::string place(const Value& value) const override {
+    if (!value) return "?";
+    return is_utf8(*value) ? "_utf8mb4 ?" : "_binary ?";
+  }
+
+  Task<Result<SqlRows>> run(SqlStatement statement, Deadline deadline) override {
+    const bool inserts = is_insertion(statement);
+    Result<SqlOutcome> outcome = co_await line_.run(std::move(statement), deadline);
+    if (!outcome) co_return outcome.failure();
+    if (outcome->ok()) co_return std::move(outcome->results.back());
+    constexpr int kDuplicate = 1062;
+    const SqlError& error = *outcome->error;
+    if (error.number == kDuplicate && inserts) co_return SqlRows();
+    // A data exception, or a constraint.
+    const std::string_view kind = std::string_view(error.state).substr(0, 2);
+    constexpr int kNotOfTheColumn = 1366;
+    constexpr int kNotUtf8 = 1300;
+    if (kind == "22" || kind == "23" || error.number == kNotOfTheColumn ||
+        error.number == kNotUtf8) {
+      co_return failed(Code::invalid_argument, error.message);
+    }
+    co_return mariadb_failure(error, settings_.connection.endpoint.display());
+  }
 
  private:
+  Failure failed(Code code, const std::string& why) const {
+    return Failure(code, "MySQL at " + settings_.connection.endpoint.display() + ": " + why);
+  }
+
+  // What is not UTF-8 fits into columns of bytes only: a column of, say, latin1 would take it for other
+  // characters than a reader gets.
+  Task<Result<void>> check(const std::string& key, const std::vector<Value>& values,
+                           Deadline deadline) {
+    std::vector<bool> raw{!is_utf8(key)};
+    for (const Value& value : values) raw.push_back(value && !is_utf8(*value));
+    if (std::find(raw.begin(), raw.end(), true) == raw.end()) co_return Result<void>();
+    const std::vector<std::string> columns = value_columns();
+    if (bytes_.empty()) {
+      SqlStatement ask;
+      for (const std::string& column : columns) {
+        ask.text += (ask.text.empty() ? "SELECT CHARSET(t." : ", CHARSET(t.") + column + ")";
+      }
+      ask.text += " FROM (SELECT 1) AS one LEFT JOIN " + table() + " t ON FALSE";
+      const Result<SqlRows> rows = co_await run(std::move(ask), deadline);
+      if (!rows) co_return looked_in_vain(rows.failure());
+      for (std::size_t i = 0; i < columns.size(); ++i) {
+        bytes_.push_back(rows->bytes(0, i) == "binary");
+      }
+    }
+    for (std::size_t i = 0; i < raw.size(); ++i) {
+      if (!raw[i] || bytes_[i]) continue;
+      co_return failed(Code::invalid_argument, "the value for " + columns[i] +
+                                                   " is not UTF-8, and the column is no BINARY");
+    }
+    co_return Result<void>();
+  }
+
   Task<Result<std::unique_ptr<SqlConnection>>> open(Deadline deadline) {
     Result<std::unique_ptr<MariadbConnection>> made =
         co_await MariadbConnection::connect(runtime_, settings_.connection, deadline);
     if (!made) co_return made.failure();
+    std::vector<SqlStatement> setup(1);
+    setup[0].text = mysql::session_setup((*made)->is_mariadb());
+    const SqlOutcome ready = co_await (*made)->run(std::move(setup), deadline);
+    if (!ready.ok()) {
+      SqlError error = *ready.error;
+      error.may_have_run = false;
+      co_return mariadb_failure(error, settings_.connection.endpoint.display());
+    }
     co_return std::unique_ptr<SqlConnection>(std::move(made).value());
   }
 
   Runtime& runtime_;
   mysql::Settings settings_;
-  Line line_;
-};
-
-std::string json_of(const std::string& text) {
-  std::string json = "\"";
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      json.append(1, '\\').append(1, c);
-    } else if (byte < 0x20) {
-      constexpr const char* kDigits = "0123456789abcdef";
-      json.append("\\u00").append(1, kDigits[byte >> 4]).append(1, kDigits[byte & 15]);
-    } else {
-      json += c;
-    }
-  }
-  return json + "\"";
-}
-
-// The values travel as a JSON object, which the server turns into the types of its columns.
-class PostgresStore final : public VersionedStore {
- public:
-  PostgresStore(Runtime& runtime, const VersionedTable& table, postgres::Settings settings)
-      : runtime_(runtime),
-        settings_(std::move(settings)),
-        names_(table),
-        table_(quoted(table.table, '"')),
-        key_(quoted(table.key, '"')),
-        version_(quoted(table.version, '"')),
-        line_(runtime, [this](Deadline deadline) { return open(deadline); }) {}
-
-  SqlStatement read(const std::string& key) const override {
-    std::string text = "SELECT t." + version_;
-    for (const std::string& column : names_.columns) {
-      text += ", t." + quoted(column, '"') + "::text";
-    }
-    return {text + " FROM " + table_ + " t WHERE t." + key_ + " = (" + record() + ")." + key_,
-            {object(key, {})}};
-  }
-  SqlStatement write(const std::string& key, std::uint64_t version,
-                     const std::vector<Value>& values) const override {
-    std::string text = "UPDATE " + table_ + " AS t SET " + version_ + " = t." + version_ + " + 1";
-    for (const std::string& column : names_.columns) {
-      text += ", " + quoted(column, '"') + " = r." + quoted(column, '"');
-    }
-    text += " FROM " + record() + " r WHERE t." + key_ + " = r." + key_ + " AND t." + version_ +
-            " = $2::bigint";
-    return {text, {object(key, values), static_cast<std::int64_t>(version)}};
-  }
-  SqlStatement insert(const std::string& key, const std::vector<Value>& values) const override {
-    std::string columns;
-    std::string sources;
-    for (const std::string& column : names_.columns) {
-      columns += ", " + quoted(column, '"');
-      sources += ", r." + quoted(column, '"');
-    }
-    return {"INSERT INTO " + table_ + " (" + key_ + ", " + version_ + columns + ") SELECT r." +
-                key_ + ", 1" + sources + " FROM " + record() + " r ON CONFLICT DO NOTHING",
-            {object(key, values)}};
-  }
-
-  Task<Result<SqlRows>> run(SqlStatement statement, Deadline deadline) override {
-    Result<SqlOutcome> outcome = co_await line_.run(std::move(statement), deadline);
-    if (!outcome) co_return outcome.failure();
-    if (outcome->ok()) co_return std::move(outcome->results.back());
-    const SqlError& error = *outcome->error;
-    const std::string where = "PostgreSQL at " + settings_.login.endpoint.display() + ": ";
-    const std::string_view kind = std::string_view(error.state).substr(0, 2);
-    const bool passing = error.lost || kind == "40" || kind == "53" || kind == "57";
-    co_return Failure(error.may_have_run ? Code::unknown
-                      : passing          ? Code::unreachable
-                                         : Code::misconfigured,
-                      where + error.message);
-  }
-
- private:
-  std::string record() const {
-    return "jsonb_populate_record(NULL::" + table_ + ", $1::text::jsonb)";
-  }
-  std::string object(const std::string& key, const std::vector<Value>& values) const {
-    std::string json = "{" + json_of(names_.key) + ":" + json_of(key);
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      json += "," + json_of(names_.columns[i]) + ":";
-      json += values[i] ? json_of(*values[i]) : "null";
-    }
-    return json + "}";
-  }
-  Task<Result<std::unique_ptr<SqlConnection>>> open(Deadline deadline) {
-    Result<std::unique_ptr<PostgresConnection>> made =
-        co_await PostgresConnection::connect(runtime_, settings_.login, deadline);
-    if (!made) co_return made.failure();
-    co_return std::unique_ptr<SqlConnection>(std::move(made).value());
-  }
-
-  Runtime& runtime_;
-  postgres::Settings settings_;
-  VersionedTable names_;
-  std::string table_;
-  std::string key_;
-  std::string version_;
+  std::vector<bool> bytes_;  // which columns hold bytes; empty until it is known
   Line line_;
 };
 
@@ -319,9 +297,7 @@ Result<std::unique_ptr<VersionedStore>> open_versioned_store(const Url& url,
     return Store(std::make_unique<MysqlStore>(runtime, table, std::move(settings).value()));
   }
   if (url.scheme == "postgres" || url.scheme == "postgresql") {
-    Result<postgres::Settings> settings = postgres::settings_from(url, options);
-    if (!settings) return settings.failure();
-    return Store(std::make_unique<PostgresStore>(runtime, table, std::move(settings).value()));
+    return open_versioned_postgres(url, table, runtime, options);
   }
   return Failure(Code::invalid_argument,
                  "versioned rows are in mysql://, postgres:// or sqlite://, "

@@ -17,16 +17,16 @@ class VersionedStore {
   using Value = Versioned::Value;
   virtual ~VersionedStore() = default;
 
-  // The version, and the columns as text.
-  virtual SqlStatement read(const std::string& key) const = 0;
-  // One row, or one row affected, if the version was the one that is there.
-  virtual SqlStatement write(const std::string& key, std::uint64_t version,
-                             const std::vector<Value>& values) const = 0;
-  // The same if there was none.
-  virtual SqlStatement insert(const std::string& key, const std::vector<Value>& values) const = 0;
+  // All: unknown if it may have been executed, invalid_argument if a value does not fit its column.
 
-  // unknown: it may have been executed.
-  virtual Task<Result<SqlRows>> run(SqlStatement statement, Deadline deadline) = 0;
+  // The version, and the columns as text; bytes where a column holds bytes.
+  virtual Task<Result<SqlRows>> read(std::string key, Deadline deadline) = 0;
+  // One row affected, if the version was the one that is there.
+  virtual Task<Result<SqlRows>> write(std::string key, std::uint64_t version,
+                                      std::vector<Value> values, Deadline deadline) = 0;
+  // One row affected, if there was none.
+  virtual Task<Result<SqlRows>> insert(std::string key, std::vector<Value> values,
+                                       Deadline deadline) = 0;
 };
 
 Result<std::unique_ptr<VersionedStore>> open_versioned_store(const Url& url,

@@ -27,22 +27,25 @@ std::vector<std::string> lock_in_transaction(Dialect dialect, const Name& name,
   const std::string key = literal(dialect, hash);
   const std::string bytes = literal(dialect, to_hex(whole));
   if (!mysql) {
+    const std::string now = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
     return {"SELECT pg_advisory_xact_lock(" + advisory_number(hash) + ")",
             "INSERT INTO holdfast_token AS t (lock_key, name, token) VALUES (" + key + ", " +
-                bytes +
-                ", 1) ON CONFLICT (lock_key) DO UPDATE SET token = t.token + 1 RETURNING token"};
+                bytes + ", " + now +
+                ") ON CONFLICT (lock_key) DO UPDATE SET token = GREATEST(t.token + 1, " + now +
+                ") RETURNING token"};
   }
-  // The update of nothing locks the row, whether it was there or not.
+  const std::string now = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))";
+  // The update of nothing locks the row, whether it was there or not. Of the row of the token only the
+  // token changes: the rest tells of the last lease, which may still be believed in.
   return {"INSERT INTO holdfast_rows (lock_key, name) VALUES (" + key + ", " + bytes +
               ") ON DUPLICATE KEY UPDATE lock_key = lock_key",
           "INSERT INTO holdfast_tokens "
           "(lock_key, name, token, lock_name, connection, claim, label, since, ttl_us) VALUES (" +
-              key + ", " + bytes +
-              ", LAST_INSERT_ID(1), 'hf:transaction', CONNECTION_ID(), REPEAT(X'00', 16), 'a "
-              "transaction', "
-              "NOW(6), 0) ON DUPLICATE KEY UPDATE token = LAST_INSERT_ID(token + 1), "
-              "lock_name = VALUES(lock_name), connection = VALUES(connection), "
-              "claim = VALUES(claim), label = VALUES(label), since = VALUES(since), ttl_us = 0",
+              key + ", " + bytes + ", LAST_INSERT_ID(" + now +
+              "), 'hf:transaction', CONNECTION_ID(), REPEAT(X'00', 16), 'a transaction', "
+              "UTC_TIMESTAMP(6), 0) ON DUPLICATE KEY UPDATE "
+              "token = LAST_INSERT_ID(GREATEST(token + 1, " +
+              now + "))",
           "SELECT LAST_INSERT_ID()"};
 }
 

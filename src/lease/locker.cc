@@ -138,6 +138,7 @@ Task<Result<Grant>> Locker::prolong(const Claim& claim, Grant grant, const Wait&
 Task<Result<Grant>> Locker::obtain(Claim& claim, const Wait& wait, const LockOptions& options) {
   start_over(claim);
   claim.call = claim.id;
+  claim.since = runtime_.now();
   observer_.on_wait(claim);
   for (Duration pause = kShortestPause;; pause = std::min(pause * 2, kLongestPause)) {
     Result<Grant> grant = co_await ask(claim, wait);

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 
 #include <csignal>
+#include <system_error>
 
 #include "base/require.h"
 #include "wire/connect.h"
@@ -292,12 +293,28 @@ void MariadbConnection::on_ready() {
     look_if_lost();
     return;
   }
+  if (step_ == Step::connecting && end_if_refused()) return;
   int waiting = 0;
   {
     const NoBrokenPipe quiet(tls_);
     waiting = resume();
   }
   advance(waiting);
+}
+
+// The library (seen with MariaDB 10.11) takes the address of errno before it waits for the connection, and stores the error
+// there afterwards. By then another thread may drive the loop, and the first one have ended. So it does not get to
+// see the error.
+bool MariadbConnection::end_if_refused() {
+  constexpr int kCannotConnect = 2003;
+  int error = 0;
+  socklen_t size = sizeof error;
+  const int socket = library_.mysql_get_socket(raw_);
+  if (getsockopt(socket, SOL_SOCKET, SO_ERROR, &error, &size) != 0 || error == 0) return false;
+  const std::string why = "cannot connect: " + std::system_category().message(error);
+  outcome_.error = SqlError{.number = kCannotConnect, .message = why, .lost = true};
+  end(why);
+  return true;
 }
 
 bool MariadbConnection::look() {

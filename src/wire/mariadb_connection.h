@@ -102,6 +102,8 @@ class MariadbConnection final : public SqlConnection, private Lookout {
   int fail();
   int read_second();
   void look_if_lost();
+  // True if the connection that is being opened was refused.
+  bool end_if_refused();
   void end(const std::string& why);
 
   RealRuntime& runtime_;

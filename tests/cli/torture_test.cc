@@ -42,6 +42,40 @@ TEST_F(TortureTest, ARestartWithoutDataIsCaughtAndOneWithDataIsSafe) {
   EXPECT_EQ(experiment("9", "redis")["measured"], "S");
 }
 
+// A holder that nobody hears of, and a server that has forgotten its session.
+TEST_F(TortureTest, ASilentHolderOutlivesTheRestartOfItsServer) {
+  EXPECT_EQ(experiment("25", "mysql-named")["measured"], "S");
+}
+
+TEST_F(TortureTest, ARestoredBackupGivesNoTokenTwice) {
+  for (const char* engine : {"sqlite", "redis", "mysql"}) {
+    EXPECT_EQ(experiment("26", engine)["measured"], "V, f S") << engine;
+  }
+}
+
+TEST_F(TortureTest, DisksMemoryAndSettingsAreTormentedToo) {
+  EXPECT_EQ(experiment("28", "redis")["measured"], "S");
+  EXPECT_EQ(experiment("30", "redis")["measured"], "S");
+  EXPECT_EQ(experiment("32", "mysql")["measured"], "S");
+}
+
+TEST_F(TortureTest, TwoFaultsAtATimeLoseNoUpdateBehindAFullFence) {
+  const std::string table = path("pairs.md");
+  const Output output = run_bare({"--json", "torture", "--pairs", "--engine", "redis", "--engine",
+                                  "sqlite", "--fault", "pause", "--fault", "silent", "--fault",
+                                  "restart", "--fault", "backup", "--markdown", table});
+  EXPECT_EQ(output.status, 0) << output.out.substr(0, 3000) << output.err;
+  const auto page = nlohmann::json::parse(output.out, nullptr, false);
+  ASSERT_FALSE(page.is_discarded()) << output.out;
+  EXPECT_EQ(page["runs"], 7) << "six pairs on Redis, one on SQLite";
+  for (const auto& row : page["scenarios"]) {
+    const auto& questions = row["engines"]["redis"]["questions"];
+    EXPECT_EQ(questions["harm_fenced"]["yes"], 0) << row["scenario"];
+    EXPECT_EQ(questions["stranded"]["yes"], 0) << row["scenario"];
+  }
+  EXPECT_NE(read_all(table).find("| silent+restart |"), std::string::npos);
+}
+
 TEST_F(TortureTest, ANaiveRecipeIsCaught) {
   EXPECT_EQ(experiment("20", "redis")["measured"], "stranded");
 }
@@ -122,6 +156,11 @@ TEST_F(TortureTest, BadInputIsRefusedWithAHint) {
   refused({"torture", "--scenario", "99"}, "--list");
   refused({"torture", "--engine", "abacus"}, "redlock");
   refused({"torture", "--all", "--repeat", "0"}, "--repeat");
+  refused({"torture", "--all", "--jobs", "0"}, "--jobs");
+  refused({"torture", "--pairs", "--fault", "gremlins"}, "silent");
+  refused({"torture", "--pairs", "--fault", "silent"}, "two");
+  refused({"torture", "--pairs", "--all"}, "--pairs");
+  refused({"torture", "--all", "--fault", "silent"}, "--pairs");
   refused({"torture", "--random", "--duration", "soon"}, "--duration");
   refused({"torture", "--scenario", "5", "--engine", "sqlite"}, "no");
 }

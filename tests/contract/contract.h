@@ -49,6 +49,8 @@ class ContractTest : public testing::TestWithParam<EngineUnderTest> {
 
   const EngineUnderTest& engine() const { return GetParam(); }
   std::string url() const { return place_->url(); }
+  std::string admin_url() const { return place_->admin_url(); }
+  std::string outside_url() const { return place_->outside_url(); }
 
   Client open(ClientOptions options = {}) const;
 

@@ -10,6 +10,7 @@
 #include "redis_masters.h"
 #include "redis_replication.h"
 #include "redis_server.h"
+#include "rights.h"
 #include "zookeeper_server.h"
 
 #include <array>
@@ -33,7 +34,10 @@ class SqlitePlace final : public Place {
 
 class RedisPlace final : public Place {
  public:
-  std::string url() const override { return server_.url(); }
+  RedisPlace() { grant_rights(server_); }
+  std::string url() const override { return with_option(as_app(server_.url()), "prefix=app:"); }
+  std::string admin_url() const override { return server_.url(); }
+  std::string outside_url() const override { return as_app(server_.url()); }
 
  private:
   test::RedisServer server_;
@@ -48,30 +52,38 @@ class MemcachedPlace final : public Place {
 };
 
 // A set-up that takes long to start is shared by the tests of this process, each of which has a
-// prefix of its own.
+// prefix of its own, below the one that the user has rights to.
 template <class Servers>
 class SharedPlace final : public Place {
  public:
-  explicit SharedPlace(bool tls) : servers_(shared(tls)) {
+  SharedPlace(bool tls, std::string prefix) : servers_(shared(tls)), prefix_(std::move(prefix)) {
     static int places = 0;
-    prefix_ = "place" + std::to_string(++places) + ":";
+    number_ = std::to_string(++places);
   }
   std::string url() const override {
-    const std::string url = servers_.url();
-    return url + (url.find('?') == std::string::npos ? "?" : "&") + "prefix=" + prefix_;
+    return with_option(as_app(servers_.url()), "prefix=" + prefix_ + "place" + number_ + ":");
+  }
+  std::string admin_url() const override {
+    return with_option(servers_.url(), "prefix=admin" + number_ + ":");
+  }
+  std::string outside_url() const override {
+    return with_option(as_app(servers_.url()), "prefix=outside:");
   }
 
  private:
   static Servers& shared(bool tls) {
     static std::map<bool, Servers> all;
-    return all.try_emplace(tls, typename Servers::Options{.tls = tls}).first->second;
+    const auto [found, made] = all.try_emplace(tls, typename Servers::Options{.tls = tls});
+    if (made) grant_rights(found->second);
+    return found->second;
   }
 
   Servers& servers_;
-  std::string prefix_;
+  const std::string prefix_;
+  std::string number_;
 };
 
-// A JVM takes long to start as well. Each test has a chroot of its own.
+// A JVM takes long to start as well. Each test has a chroot of its own, below the user's.
 template <class Servers>
 class ZooKeeperPlace final : public Place {
  public:
@@ -84,11 +96,18 @@ class ZooKeeperPlace final : public Place {
       if (number_ == 120) servers_.at(killed).restart();
     }
   }
-  std::string url() const override { return servers_.url() + "/place" + std::to_string(number_); }
+  std::string url() const override {
+    return as_app(servers_.url()) + "/locks/place" + std::to_string(number_);
+  }
+  std::string admin_url() const override { return servers_.url() + "/admin"; }
+  // Without a login nobody gets into the user's chroot.
+  std::string outside_url() const override { return servers_.url() + "/locks/place0"; }
 
  private:
   static Servers& shared() {
     static Servers servers;
+    static const bool granted = (grant_rights(servers), true);
+    static_cast<void>(granted);
     return servers;
   }
   static int& places() {
@@ -113,16 +132,25 @@ EngineUnderTest zookeeper_on(const std::string& name) {
 // test has a prefix of its own.
 class MysqlPlace final : public Place {
  public:
-  explicit MysqlPlace(const std::string& recipe) {
+  explicit MysqlPlace(const std::string& recipe) : server_(shared(recipe)) {
     static int places = 0;
     options_ = "recipe=" + recipe + "&prefix=place" + std::to_string(++places) + ":";
   }
   std::string url() const override {
-    static test::MariadbServer server;
-    return server.url(options_);
+    const std::string port = std::to_string(server_.port());
+    return "mysql://app:PASSWORD@127.0.0.1:" + port + "/app?" + options_;
   }
+  std::string admin_url() const override { return server_.url(options_); }
 
  private:
+  static test::MariadbServer& shared(const std::string& recipe) {
+    static std::map<std::string, test::MariadbServer> all;
+    const auto [found, made] = all.try_emplace(recipe);
+    if (made) grant_rights(found->second, recipe);
+    return found->second;
+  }
+
+  test::MariadbServer& server_;
   std::string options_;
 };
 
@@ -139,26 +167,32 @@ EngineUnderTest mysql_session(const std::string& recipe) {
 }
 
 // As many connections as the tests with many locks need.
-class PostgresSessionPlace final : public Place {
+class PostgresPlace final : public Place {
  public:
-  explicit PostgresSessionPlace(const std::string& recipe) {
+  explicit PostgresPlace(const std::string& recipe) : server_(shared(recipe)) {
     static int places = 0;
-    options_ = "?recipe=" + recipe + "&prefix=place" + std::to_string(++places) + ":";
+    options_ = "recipe=" + recipe + "&prefix=place" + std::to_string(++places) + ":";
   }
-  std::string url() const override {
-    static test::PostgresServer server(
-        test::PostgresOptions{.arguments = {"-c", "max_connections=700"}});
-    return server.url() + options_;
-  }
+  std::string url() const override { return with_option(as_app(server_.url()), options_); }
+  std::string admin_url() const override { return with_option(server_.url(), options_); }
 
  private:
+  static test::PostgresServer& shared(const std::string& recipe) {
+    static std::map<std::string, test::PostgresServer> all;
+    const test::PostgresOptions options{.arguments = {"-c", "max_connections=700"}};
+    const auto [found, made] = all.try_emplace(recipe, options);
+    if (made) grant_rights(found->second, recipe);
+    return found->second;
+  }
+
+  test::PostgresServer& server_;
   std::string options_;
 };
 
 // Of the locks of rows, one that tries can pass one that is just being woken.
 EngineUnderTest postgres_session(const std::string& recipe, bool shared_mode, bool fifo) {
   return {.name = "postgres_" + recipe,
-          .start = [recipe] { return std::make_unique<PostgresSessionPlace>(recipe); },
+          .start = [recipe] { return std::make_unique<PostgresPlace>(recipe); },
           .shared_mode = shared_mode,
           .permit_mode = false,
           .fifo = fifo,
@@ -192,7 +226,7 @@ class Masters : public test::RedisMasters {
 template <int kCount>
 EngineUnderTest redlock_of(const std::string& name, bool tls) {
   return {.name = name,
-          .start = [tls] { return std::make_unique<SharedPlace<Masters<kCount>>>(tls); },
+          .start = [tls] { return std::make_unique<SharedPlace<Masters<kCount>>>(tls, "app:"); },
           .permit_mode = false,
           .fifo = false,
           .notices_death = false};
@@ -202,7 +236,10 @@ template <int kCount>
 class EtcdMembers : public test::EtcdServer {
  public:
   explicit EtcdMembers(const Options& options)
-      : EtcdServer(Options{.tls = options.tls, .count = kCount}) {
+      : EtcdServer(Options{.tls = options.tls,
+                           .count = kCount,
+                           .password = "ROOTS",
+                           .arguments = {"--bcrypt-cost", "4"}}) {
     if (kCount > 1 && std::getenv("HOLDFAST_KILL_LEADERS")) {
       killer_ = std::jthread([this](const std::stop_token& stop) { kill_leaders(stop); });
     }
@@ -230,17 +267,18 @@ class EtcdMembers : public test::EtcdServer {
 
 template <int kCount>
 EngineUnderTest etcd_of(const std::string& name, bool tls) {
-  return {.name = name,
-          .start = [tls] { return std::make_unique<SharedPlace<EtcdMembers<kCount>>>(tls); },
-          .notices_death = false,
-          .short_ttl = std::chrono::seconds(1),
-          .sections_per_process = 60};
+  return {
+      .name = name,
+      .start = [tls] { return std::make_unique<SharedPlace<EtcdMembers<kCount>>>(tls, "/locks/"); },
+      .notices_death = false,
+      .short_ttl = std::chrono::seconds(1),
+      .sections_per_process = 60};
 }
 
 template <class Servers>
 EngineUnderTest redis_on(const std::string& name, bool tls) {
   return {.name = name,
-          .start = [tls] { return std::make_unique<SharedPlace<Servers>>(tls); },
+          .start = [tls] { return std::make_unique<SharedPlace<Servers>>(tls, "app:"); },
           .notices_death = false};
 }
 
@@ -311,7 +349,7 @@ const std::vector<EngineUnderTest>& engines_under_test() {
        .notices_death = false,
        .sections_per_process = 250},
       {.name = "postgres_table",
-       .start = [] { return std::make_unique<SharedPlace<test::PostgresServer>>(false); },
+       .start = [] { return std::make_unique<PostgresPlace>("table"); },
        .notices_death = false,
        .sections_per_process = 400},
   };

@@ -31,7 +31,12 @@ class TempDir {
 class Place {
  public:
   virtual ~Place() = default;
+  // As the least-privileged user that docs/engines grants (rights.h).
   virtual std::string url() const = 0;
+  // As an administrator, elsewhere on the same servers; empty if there are no users.
+  virtual std::string admin_url() const { return {}; }
+  // Where that user has no rights; empty if rights do not depend on the place.
+  virtual std::string outside_url() const { return {}; }
 };
 
 struct EngineUnderTest {

@@ -100,6 +100,46 @@ TEST(EtcdLogin, AUserWithoutTheRightToTheKeysIsToldSo) {
   EXPECT_THAT(told(elsewhere.mutex("x", kLong).acquire()), HasSubstr("no right"));
 }
 
+// A role exactly as docs/engines/etcd.md grants it: for all locks, or for a single one.
+class EtcdRights : public testing::TestWithParam<const char*> {};
+
+TEST_P(EtcdRights, TheDocumentedRoleIsEnoughAlsoAfterIdlingAndAfterAWait) {
+  EtcdServer server({.password = "pw"});
+  server.ctl({"role", "add", "app"});
+  server.ctl({"role", "grant-permission", "app", "--prefix=true", "readwrite", GetParam()});
+  server.ctl({"user", "add", "me:mine"});
+  server.ctl({"user", "grant-role", "me", "app"});
+  const std::string url =
+      "etcd://me:mine@127.0.0.1:" + std::to_string(server.port()) + "?prefix=/locks/";
+  Client client = open(url);
+  Client other = open(url);
+  const LockOptions brief{.ttl = 2s};
+  Result<Lease> first = client.mutex("job", brief).try_acquire();
+  ASSERT_EQ(told(first), "granted");
+  ASSERT_EQ(told(first->release()), "granted");
+  pause_for(1500ms);  // Its lease has to be proven anew, by a read.
+  Result<Lease> second = client.mutex("job", brief).try_acquire();
+  ASSERT_EQ(told(second), "granted") << "after idling";
+  Pending waiting = in_thread([&] { return other.mutex("job", brief).try_acquire_for(20s); });
+  ASSERT_TRUE(eventually([&] { return waiters(client, "job") == 1; }));
+  pause_for(1500ms);
+  ASSERT_EQ(told(second->release()), "granted");
+  Result<Lease> third = waiting.get();
+  ASSERT_EQ(told(third), "granted") << "after a wait";
+  EXPECT_EQ(told(third->renew()), "granted");
+  const Result<Handle> handle = third->detach();
+  ASSERT_EQ(told(handle), "granted");
+  EXPECT_EQ(told(client.release(*handle)), "granted");
+  EXPECT_EQ(told(client.inspect("job")), "granted");
+  const Result<Leader> nobody = client.election("job").leader();
+  EXPECT_EQ(told(nobody), "granted");
+}
+
+INSTANTIATE_TEST_SUITE_P(, EtcdRights, testing::Values("/locks/", "/locks/job/"),
+                         [](const testing::TestParamInfo<const char*>& prefix) {
+                           return std::string(prefix.index == 0 ? "AllLocks" : "OneLock");
+                         });
+
 // A token ends when it was not used for a time, or when its member was restarted.
 TEST(EtcdLogin, AnExpiredLoginIsMadeAnew) {
   EtcdServer server({.password = "pw", .arguments = {"--auth-token-ttl", "1"}});

@@ -77,7 +77,7 @@ class SessionTest : public MysqlTest, public testing::WithParamInterface<std::st
   // The server's number of the session that holds `name`.
   std::string session_of(const std::string& name) const {
     return server().value("SELECT connection FROM holdfast.holdfast_tokens WHERE name = '" + name +
-                          "' AND IS_USED_LOCK(lock_name) = connection");
+                          "' AND IS_USED_LOCK(SUBSTRING_INDEX(lock_name, '#', 1)) = connection");
   }
   // How many sessions wait in the server.
   static std::string waiting_sessions() {

@@ -31,7 +31,7 @@ TEST_P(MysqlSession, ARestartOfTheServerIsALossAndTokensGoOn) {
   Client client = open(url_on(own));
   Token last;
   {
-    const Lease lease = client.mutex("x", {.ttl = 10min}).acquire().value();
+    const Lease lease = client.mutex("x", {.ttl = 2s}).acquire().value();
     last = lease.token();
     own.restart();
     EXPECT_TRUE(eventually([&] { return lease.lost().stop_requested(); })) << "nobody told";
@@ -45,7 +45,7 @@ TEST_P(MysqlSession, AWaiterOutlastsARestartOfTheServer) {
   MariadbServer own;
   Client one = open(url_on(own));
   Client two = open(url_on(own));
-  Lease lease = one.mutex("x", kLong).acquire().value();
+  Lease lease = one.mutex("x", {.ttl = 2s}).acquire().value();
   Mutex mutex = two.mutex("x", kLong);
   Pending waiting = in_thread([&] { return mutex.try_acquire_for(30s); });
   ASSERT_TRUE(eventually([&] { return one.inspect("x").value().waiters.size() == 1; }));

@@ -138,6 +138,35 @@ TEST(RedisSentinel, ReplicasThatMustConfirmDoSoOrTheLockIsRefusedAndGone) {
   EXPECT_TRUE(eventually([&] { return client.mutex("x", kLong).try_acquire().ok(); }));
 }
 
+// Whatever is not confirmed is given back, and asked for again as long as the caller waits.
+TEST(RedisSentinel, WaitersStayPatientWhileReplicasDoNotConfirm) {
+  constexpr int kWaiters = 8;
+  RedisWithSentinels servers({.replicas = 1});
+  Client client = open(servers.url() + "?wait_replicas=1&command_timeout_ms=1000");
+  Client plain = open(servers.url());
+  Result<Lease> lease = client.mutex("x", kLong).try_acquire();
+  ASSERT_EQ(told(lease), "granted");
+  std::vector<std::future<std::string>> pending;
+  for (int i = 0; i < kWaiters; ++i) {
+    pending.push_back(std::async(std::launch::async, [&] {
+      return told(client.mutex("x", kLong).try_acquire_for(60s));  // and given back
+    }));
+  }
+  ASSERT_TRUE(eventually([&] { return waiters(plain, "x") == kWaiters; }));
+  RedisServer& replica = servers.server(1 - servers.master());
+  replica.pause();
+  static_cast<void>(lease->release());
+  pause_for(2s);
+  for (auto& each : pending) EXPECT_FALSE(contract::is_ready(each));
+  replica.resume();
+  pause_for(200ms);
+  servers.failover();
+  for (auto& each : pending) {
+    ASSERT_TRUE(arrives(each));
+    EXPECT_EQ(each.get(), "granted");
+  }
+}
+
 TEST(RedisSentinel, AMasterThatNoSentinelKnowsAndSentinelsThatAreDownAreNamed) {
   RedisWithSentinels servers;
   std::string wrong = servers.url();

@@ -114,6 +114,27 @@ TEST(RedisState, AFullServerRefusesNewLocksAndTakesBackOldOnes) {
   expect_free_soon(client, "z");
 }
 
+TEST(RedisState, AFullServerRenewsAndTakesBackWhatIsShared) {
+  RedisServer server;
+  Client client = open(server.url());
+  Client other = open(server.url());
+  std::vector<Lease> leases;
+  for (Client* each : {&client, &other}) {
+    leases.push_back(std::move(each->shared_mutex("s", kLong).try_acquire_shared().value()));
+    leases.push_back(std::move(each->semaphore("p", 3, kLong).try_acquire().value()));
+  }
+  ASSERT_EQ(server.command({"CONFIG", "SET", "maxmemory", "1"}), "OK");
+  for (int round = 0; round < 2; ++round) {
+    for (Lease& lease : leases) EXPECT_EQ(told(lease.renew()), "granted");
+  }
+  for (Lease& lease : leases) EXPECT_TRUE(lease.held());
+  const std::string refused = told(client.semaphore("p", 3, kLong).try_acquire());
+  EXPECT_THAT(refused, HasSubstr("out of memory (maxmemory"));
+  EXPECT_EQ(client.inspect("p").value().holders.size(), 2U) << "half of a grant is left";
+  for (Lease& lease : leases) EXPECT_EQ(told(lease.release()), "granted");
+  EXPECT_EQ(server.command({"EXISTS", "s", "p", "{s}:hf:h", "{s}:hf:i", "{p}:hf:h"}), "0");
+}
+
 TEST(RedisState, AServerThatMayEvictLocksIsWarnedOfOnce) {
   RedisServer server({.arguments = {"--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru"}});
   Proxy proxy(server.port());

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "engines/etcd/verdict.h"
+
 namespace holdfast::internal::etcd {
 
 namespace {
@@ -15,24 +17,10 @@ constexpr std::array<const char*, 8> kPaths{
     "/etcdserverpb.Auth/Authenticate"};
 constexpr const char* kWatch = "/etcdserverpb.Watch/Watch";
 
-// gRPC's numbers.
-enum { kInvalidArgument = 3, kNotFound = 5, kPermissionDenied = 7, kResourceExhausted = 8 };
-enum { kUnimplemented = 12, kUnavailable = 14, kUnauthenticated = 16 };
-
 constexpr const char* kLeaseNotFound = "requested lease not found";
-
-bool says(const std::string& message, std::string_view part) {
-  return message.find(part) != std::string::npos;
-}
 
 // In the place of a token where none is asked for. It is not sent: etcd would refuse it.
 constexpr const char* kNoLogin = "none";
-
-// What etcd says of a token that it does not take (any more), or of none where it now wants one.
-bool is_about_token(const std::string& message) {
-  return says(message, "invalid auth token") || says(message, "revision of auth store is old") ||
-         says(message, "user name is empty");
-}
 
 }  // namespace
 
@@ -76,23 +64,6 @@ void Cluster::leave_member(const std::string& why) {
 
 // ---- Calling -----------------------------------------------------------------------------------
 
-Cluster::Verdict Cluster::verdict_on(const GrpcReply& reply) {
-  if (reply.status == 0) return Verdict::answered;
-  if (reply.status == kUnauthenticated || is_about_token(reply.message)) {
-    return Verdict::log_in_again;
-  }
-  if (reply.status == kUnavailable) {
-    // These were not proposed at all; all the others may have been.
-    const bool not_begun = says(reply.message, "no leader") || says(reply.message, "not capable") ||
-                           says(reply.message, "learner");
-    return not_begun ? Verdict::again_elsewhere : Verdict::again_unsure;
-  }
-  if (reply.status == kResourceExhausted && says(reply.message, "too many requests")) {
-    return Verdict::again_elsewhere;
-  }
-  return Verdict::refused;
-}
-
 Failure Cluster::failure_of(const GrpcReply& reply) const {
   const std::string& said = reply.message;
   const std::string quoted = " (" + said + ")";
@@ -120,8 +91,8 @@ Failure Cluster::failure_of(const GrpcReply& reply) const {
   if (reply.status == kUnimplemented) {
     return failed(Code::misconfigured, "it does not know what we ask; is it etcd 3?" + quoted);
   }
-  if (reply.status == kUnavailable) return failed(Code::unreachable, said);
-  return failed(Code::misconfigured, said);
+  const bool final_word = verdict_on(reply.status, reply.message) == Verdict::refused;
+  return failed(final_word ? Code::misconfigured : Code::unreachable, said);
 }
 
 // With others to ask, one that is silent gets a part of the time only.
@@ -148,11 +119,13 @@ bool Cluster::learn(const Result<GrpcReply>& reply, BootTime begun, Deadline att
     return ++attempts.unconnected < static_cast<int>(settings_.endpoints.size());
   }
   attempts.last = failure_of(*reply);
-  switch (verdict_on(*reply)) {
+  switch (verdict_on(reply->status, reply->message)) {
     case Verdict::answered: return false;
     case Verdict::refused: return false;
     case Verdict::log_in_again: token_.clear(); return ++attempts.logins <= 3;
-    case Verdict::again_unsure: attempts.unsure = true; [[fallthrough]];
+    case Verdict::again_here_unsure: attempts.unsure = true; [[fallthrough]];
+    case Verdict::again_here: return true;
+    case Verdict::again_elsewhere_unsure: attempts.unsure = true; [[fallthrough]];
     case Verdict::again_elsewhere:
       if (settings_.endpoints.size() > 1) leave_member(reply->message);
       return true;
@@ -185,7 +158,7 @@ Task<Result<Answer>> Cluster::call(Method method, std::string message, Deadline 
     const GrpcMetadata metadata =
         method == Method::authenticate ? GrpcMetadata() : this->metadata();
     Result<GrpcReply> reply = co_await channel_.call(path, metadata, message, attempt, stop);
-    if (reply && verdict_on(*reply) == Verdict::answered) {
+    if (reply && verdict_on(reply->status, reply->message) == Verdict::answered) {
       last_answer_ = runtime_.now();
       silent_since_.reset();
       co_return Answer{std::move(reply->message), reply->sent_at, channel_.generation(),

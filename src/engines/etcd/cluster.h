@@ -61,7 +61,6 @@ class Cluster {
   Failure failed(Code code, const std::string& why) const { return channel_.failed(code, why); }
 
  private:
-  enum class Verdict { answered, refused, again_elsewhere, again_unsure, log_in_again };
   struct Attempts {
     int unconnected = 0;
     int logins = 0;
@@ -73,7 +72,6 @@ class Cluster {
   // The next call goes to another member.
   void leave_member(const std::string& why);
   void leave_if_silent(BootTime begun);
-  static Verdict verdict_on(const GrpcReply& reply);
   Failure failure_of(const GrpcReply& reply) const;
   Deadline attempt_deadline(Deadline deadline) const;
   // False if there is no sense in another attempt.

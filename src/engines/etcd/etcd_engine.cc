@@ -187,9 +187,21 @@ Task<Result<LockSight>> EtcdEngine::look(const Name& name, const Wait& wait) {
 Task<Result<LockInfo>> EtcdEngine::watch(const Name& name, Token known, const Wait& wait) {
   const Keys keys(common_.settings.prefix, name);
   Vigil vigil(runtime(), common_.watcher);
+  // Nobody tells of a connection that went silent: then a look does.
+  constexpr Duration kLookAgain = std::chrono::seconds(5);
+  constexpr Duration kPatience = std::chrono::seconds(30);
+  std::optional<BootTime> answered_at;
   for (bool watching = false;;) {
     const Result<LockSight> sight = co_await look(name, wait);
-    if (!sight) co_return sight.failure();
+    if (!sight) {
+      const bool passing = sight.code() == Code::unreachable && answered_at &&
+                           runtime().now() - *answered_at < kLookAgain + kPatience;
+      if (!passing || wait.stop.stop_requested()) co_return sight.failure();
+      const BootTime again = runtime().now() + runtime().jitter(std::chrono::milliseconds(100));
+      static_cast<void>(co_await sleep_until(runtime(), again, wait.stop));
+      continue;
+    }
+    answered_at = runtime().now();
     Token newest;
     for (std::size_t i = 0; i < sight->holders; ++i) {
       newest = std::max(newest, Token(static_cast<std::uint64_t>(sight->entries[i].created)));
@@ -205,7 +217,10 @@ Task<Result<LockInfo>> EtcdEngine::watch(const Name& name, Token known, const Wa
     watching = true;
     const bool fresh = vigil.watching_since(sight->seen_at) && vigil.events.empty();
     Woken woken = Woken::signalled;
-    if (fresh || !vigil.all_watching()) woken = co_await vigil.told.wait(wait.deadline, wait.stop);
+    if (fresh || !vigil.all_watching()) {
+      const BootTime again = runtime().now() + runtime().jitter(kLookAgain);
+      woken = co_await vigil.told.wait(wait.deadline.sooner(again), wait.stop);
+    }
     vigil.told.reset();
     vigil.events.clear();
     if (woken == Woken::cancelled) co_return common_.cancelled();

@@ -16,6 +16,7 @@ struct Holding {
   // A request for it was not answered, and may be executed when the hold is over.
   bool unsure = false;
   bool ending = false;  // a request to end it was sent, and perhaps not answered
+  bool moving = false;  // a request to move it to another lease was sent, and not answered
 };
 
 class Holdings {
@@ -40,6 +41,11 @@ class Holdings {
     if (const auto key = held.find(found->second.key); key != held.end()) {
       key->second.ends_at = ends_at;
     }
+  }
+
+  void begin_to_move(const ClaimId& id) {
+    const auto found = all_.find(id);
+    if (found != all_.end()) found->second.moving = true;
   }
 
   void begin_to_end(const ClaimId& id) {

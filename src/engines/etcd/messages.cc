@@ -154,6 +154,12 @@ Txn& Txn::put_value(Branch branch, std::string_view key, std::string_view value)
   return *this;
 }
 
+Txn& Txn::put_lease(Branch branch, std::string_view key, LeaseId lease) {
+  const std::string request = ProtoWriter().bytes(1, key).number(3, lease).number(5, 1).take();
+  out_ += in_branch(branch, kPutOp, request);
+  return *this;
+}
+
 Txn& Txn::remove(Branch branch, std::string_view key) {
   out_ += in_branch(branch, kDeleteOp, ProtoWriter().bytes(1, key).take());
   return *this;

@@ -66,6 +66,8 @@ class Txn {
   Txn& put(Branch branch, std::string_view key, std::string_view value, LeaseId lease);
   // Changes the value of a key that is there, and leaves its lease as it is.
   Txn& put_value(Branch branch, std::string_view key, std::string_view value);
+  // Hangs a key that is there on another lease, and leaves its value as it is.
+  Txn& put_lease(Branch branch, std::string_view key, LeaseId lease);
   Txn& remove(Branch branch, std::string_view key);
   Txn& range(Branch branch, const Range& range);
 

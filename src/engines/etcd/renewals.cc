@@ -21,7 +21,7 @@ Task<std::vector<Result<Grant>>> Renewals::renew(std::span<const Hold> holds, De
     const Claim& claim = holds[i].claim;
     const Holding* const holding = holdings_.find(claim.id);
     Item item{&holds[i], holding ? holding->key : std::string(), &outcomes[i]};
-    if (holding && holding->session->lost) {
+    if (holding && holding->session->lost && !holding->moving) {
       outcomes[i] = no_longer_held(claim);
     } else if (holding) {
       by_session[holding->session].push_back(std::move(item));
@@ -83,12 +83,17 @@ Task<void> Renewals::renew_session(SessionPtr session, std::vector<Item> items, 
     }
   };
   for (std::size_t begin = 0; begin < items.size();) {
+    if (session->outdated || session->lost) {
+      items.erase(items.begin(), items.begin() + static_cast<std::ptrdiff_t>(begin));
+      co_await move(std::move(session), std::move(items), deadline);
+      co_return;
+    }
     const Result<Sign> sign = co_await sessions_.keep_alive(*session, deadline);
     if (!sign) {
       all_failed(begin, sign.failure());
       co_return;
     }
-    bool confirmed = true;
+    bool confirmed = !session->outdated;
     while (confirmed && begin < items.size()) {
       const std::size_t size = std::min(kPart, items.size() - begin);
       const Result<bool> done =
@@ -101,6 +106,42 @@ Task<void> Renewals::renew_session(SessionPtr session, std::vector<Item> items, 
       if (confirmed) begin += size;
     }
   }
+}
+
+Task<void> Renewals::move(SessionPtr session, std::vector<Item> items, Deadline deadline) {
+  constexpr std::size_t kAtOnce = 100;
+  for (std::size_t begin = 0; begin < items.size(); begin += kAtOnce) {
+    TaskGroup group(runtime_);
+    for (std::size_t i = begin; i < std::min(begin + kAtOnce, items.size()); ++i) {
+      group.spawn(move_one(session, items[i], deadline));
+    }
+    static_cast<void>(co_await group.join(Deadline::never()));
+  }
+}
+
+Task<void> Renewals::move_one(SessionPtr session, Item item, Deadline deadline) {
+  const Claim claim = item.hold->claim;
+  const Token token = item.hold->token;
+  holdings_.begin_to_move(claim.id);
+  const Result<SessionPtr> next = co_await sessions_.replace(
+      session, claim.ttl, item.key, static_cast<Revision>(token.value()), deadline);
+  if (!next && next.code() != Code::not_held) {
+    *item.outcome = next.failure();
+    co_return;
+  }
+  const Holding* const found = holdings_.find(claim.id);
+  if (!next || !found) {  // It may have been released meanwhile.
+    holdings_.forget(claim.id);
+    *item.outcome = no_longer_held(claim);
+    co_return;
+  }
+  Holding holding = *found;
+  holding.session = *next;
+  holding.moving = false;
+  holdings_.forget(claim.id);
+  holdings_.remember(claim, std::move(holding), (*next)->confirmed + claim.ttl);
+  if (!(*next)->shared) sessions_.forget(*next);
+  *item.outcome = Grant{token, (*next)->confirmed, std::min(claim.ttl, (*next)->ttl)};
 }
 
 Task<Result<bool>> Renewals::renew_part(Session& session, std::span<Item> items, const Sign& sign,

@@ -35,6 +35,9 @@ class Renewals {
   // Holds that this client did not take itself: the key tells the lease.
   Task<void> find_session(Item item, Deadline deadline, SessionPtr& session);
   Task<void> renew_session(SessionPtr session, std::vector<Item> items, Deadline deadline);
+  // To a session of the present leader's: see sessions.h.
+  Task<void> move(SessionPtr session, std::vector<Item> items, Deadline deadline);
+  Task<void> move_one(SessionPtr session, Item item, Deadline deadline);
   // False if the sign was not confirmed: there is another leader.
   Task<Result<bool>> renew_part(Session& session, std::span<Item> items, const Sign& sign,
                                 Deadline deadline);

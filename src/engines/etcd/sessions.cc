@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/looked_in_vain.h"
+
 namespace holdfast::internal::etcd {
 
 namespace {
@@ -57,6 +59,7 @@ Task<Result<SessionPtr>> Sessions::open(std::int64_t ttl_s, bool shared, Deadlin
   session->lease = lease->id;
   session->ttl = std::chrono::seconds(std::min<std::int64_t>(lease->ttl_s, kMostSeconds));
   session->ttl_s = ttl_s;
+  session->term = lease->header.term;
   session->confirmed = answer->sent_at;
   session->shared = shared;
   session->unused_since = runtime_.now();
@@ -74,7 +77,8 @@ Task<void> Sessions::open_in_background(std::int64_t ttl_s, std::shared_ptr<Slot
   slot->opened.set();
 }
 
-Task<Result<SessionPtr>> Sessions::of_ttl(Duration ttl, Deadline deadline, std::stop_token stop) {
+Task<Result<SessionPtr>> Sessions::of_ttl(Duration ttl, std::string key, Deadline deadline,
+                                          std::stop_token stop) {
   const std::int64_t ttl_s = seconds_of(ttl);
   std::shared_ptr<Slot>& place = slots_[ttl_s];
   if (!place) place = std::make_shared<Slot>(runtime_);
@@ -82,14 +86,12 @@ Task<Result<SessionPtr>> Sessions::of_ttl(Duration ttl, Deadline deadline, std::
   for (;;) {
     const SessionPtr session = slot->session;
     // One that was not confirmed for long would make a grant of no worth.
-    if (session && !session->lost && !session->retired &&
-        runtime_.now() < session->confirmed + session->ttl / 2) {
-      co_return session;
-    }
-    if (session && !session->lost && !session->retired) {
-      const Result<void> fresh = co_await refresh(session, deadline);
+    const bool usable = session && !session->lost && !session->retired && !session->outdated;
+    if (usable && runtime_.now() < session->confirmed + session->ttl / 2) co_return session;
+    if (usable) {
+      const Result<void> fresh = co_await refresh(session, key, deadline);
       if (fresh) continue;
-      if (fresh.code() != Code::not_held) co_return fresh.failure();
+      if (fresh.code() != Code::not_held && !session->outdated) co_return fresh.failure();
     }
     if (!slot->opening) {
       slot->opening = true;
@@ -107,6 +109,13 @@ Task<Result<SessionPtr>> Sessions::of_ttl(Duration ttl, Deadline deadline, std::
 
 Task<Result<SessionPtr>> Sessions::own(Duration ttl, Deadline deadline, std::stop_token stop) {
   co_return co_await open(seconds_of(ttl), false, deadline, std::move(stop));
+}
+
+SessionPtr Sessions::find(LeaseId lease) const {
+  for (const SessionPtr& session : kept_) {
+    if (session->lease == lease) return session;
+  }
+  return nullptr;
 }
 
 void Sessions::forget(const SessionPtr& session) { kept_.erase(session); }
@@ -138,24 +147,30 @@ Task<Result<Sign>> Sessions::keep_alive(Session& session, Deadline deadline) {
     co_return Failure(Code::not_held, "the lease has ended");
   }
   session.ttl = std::chrono::seconds(std::min<std::int64_t>(lease->ttl_s, kMostSeconds));
+  if (lease->header.term > session.term) session.outdated = true;
   co_return Sign{answer->sent_at, lease->header.term, answer->connection};
 }
 
 bool Sessions::confirm(Session& session, const Sign& sign, const Header& header,
                        std::uint64_t connection) {
   if (connection != sign.connection || header.term != sign.term) return false;
+  // (An earlier term: the cluster was restored from a backup.)
+  if (sign.term != session.term) session.outdated = true;
+  if (session.outdated) return false;
   session.confirmed = std::max(session.confirmed, sign.sent_at);
   return true;
 }
 
-Task<Result<void>> Sessions::refresh(SessionPtr session, Deadline deadline) {
-  // Any linearizable read will do.
-  const std::string look = encode(Range{.key = std::string(1, '\0'), .end = {}, .keys_only = true});
+Task<Result<void>> Sessions::refresh(SessionPtr session, std::string key, Deadline deadline) {
+  const std::string look = encode(Range{.key = std::move(key), .end = {}, .keys_only = true});
   for (;;) {
     const Result<Sign> sign = co_await keep_alive(*session, deadline);
     if (!sign) co_return sign.failure();
+    if (session->outdated) {
+      co_return cluster_.failed(Code::unreachable, "there is another leader, and the lease is old");
+    }
     const Result<Answer> answer = co_await cluster_.call(Method::range, look, deadline);
-    if (!answer) co_return Failure(Code::unreachable, answer.message());
+    if (!answer) co_return looked_in_vain(answer.failure());
     Header header;
     if (!decode_range(answer->message, &header)) {
       co_return cluster_.failed(Code::unreachable, "an answer that makes no sense");
@@ -163,6 +178,37 @@ Task<Result<void>> Sessions::refresh(SessionPtr session, Deadline deadline) {
     if (confirm(*session, *sign, header, answer->connection)) co_return Result<void>();
     // There is another leader, or we have moved: once more.
   }
+}
+
+Task<Result<SessionPtr>> Sessions::replace(SessionPtr session, Duration ttl, std::string key,
+                                           Revision token, Deadline deadline) {
+  Result<SessionPtr> next = Failure(Code::unreachable, "");
+  if (session->shared) {
+    next = co_await of_ttl(ttl, key, deadline, {});
+  } else {
+    next = co_await own(ttl, deadline, {});
+  }
+  if (!next) co_return next.failure();
+  Txn txn;
+  txn.if_created_at(key, token).put_lease(Txn::Branch::then, key, (*next)->lease);
+  const Result<Answer> answer = co_await cluster_.call(Method::txn, txn.encode(), deadline);
+  const std::optional<TxnAnswer> moved = answer ? decode_txn(answer->message) : std::nullopt;
+  if (!moved) {
+    // If it was executed, the lease carries the key: it must not be revoked.
+    if (!session->shared) forget(*next);
+    if (!answer) co_return looked_in_vain(answer.failure());
+    co_return cluster_.failed(Code::unreachable, "an answer that makes no sense");
+  }
+  if (!moved->succeeded) {
+    if (!session->shared) give_back(*next);
+    co_return Failure(Code::not_held, "its key is gone");
+  }
+  if (!session->shared) {
+    forget(session);
+    // (One that another process has made may carry more than this key.)
+    if (!session->lost && session->term != 0) background_.spawn(revoke(session->lease));
+  }
+  co_return *next;
 }
 
 void Sessions::lose(Session& session) {
@@ -187,7 +233,8 @@ Task<void> Sessions::keep(SessionPtr session) {
     if (woken == Woken::cancelled || session->lost || !kept_.contains(session)) break;
     const bool unused = session->users == 0 && session->held.empty();
     const BootTime over = session->unused_since + linger_of(*session);
-    if (session->shared && unused && (session->retired || runtime_.now() >= over)) {
+    const bool no_more = session->retired || session->outdated;
+    if (session->shared && unused && (no_more || runtime_.now() >= over)) {
       const auto slot = slots_.find(session->ttl_s);
       if (slot != slots_.end() && slot->second->session == session) slot->second->session.reset();
       give_back(session);
@@ -214,9 +261,11 @@ Task<void> Sessions::look_after(SessionPtr session, Deadline deadline) {
   for (const auto& [key, held] : session->held) {
     if (looked.size() < kMost) looked.emplace_back(key, held);
   }
+  if (looked.empty() && session->readable.empty()) co_return;
   for (const auto& [key, held] : looked) txn.if_created_at(key, held.token);
-  const Range nothing{.key = std::string(1, '\0'), .end = {}, .keys_only = true};
-  txn.range(Txn::Branch::then, nothing);
+  // A transaction that reads nothing would not be linearizable.
+  const std::string read = looked.empty() ? session->readable : looked.front().first;
+  txn.range(Txn::Branch::then, Range{.key = read, .end = {}, .keys_only = true});
   for (const auto& [key, held] : looked) {
     txn.range(Txn::Branch::otherwise, Range{.key = key, .end = {}, .keys_only = true});
   }

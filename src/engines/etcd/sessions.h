@@ -10,6 +10,12 @@
 // request makes it apply an entry of the present leader's. Then that leader was elected before the
 // answer to the keep-alive, still leads after it, and is the one that renewed. Leaders to come
 // start every lease anew with its whole ttl. So the lease lives at least until s + ttl.
+//
+// And only in the term in which the lease was granted. Before 3.4.31 and 3.5.13 (etcd issues 12528 and
+// 15247), a leader that was stalled and replaced revokes, when it goes on, all leases that have ended by
+// its own clock, though its successor has renewed them; we saw that in 3 of 12 stalls. It cannot have
+// seen a lease end that was granted after its time. So with a new term a session is `outdated`: new
+// claims get another one, holds are moved to that by their next renewal, and waiters at their next look.
 #pragma once
 
 #include <functional>
@@ -38,6 +44,8 @@ struct Session {
   BootTime confirmed{};    // surely alive until this + ttl
   bool shared = true;      // by all claims of its ttl
   bool lost = false;
+  std::uint64_t term = 0;  // of the leader that granted it; 0: another process knows
+  bool outdated = false;   // there is another leader: it is not believed any more
   // A request that was not answered may put a key on it later: no claim comes to it any more, and
   // it ends with its last hold.
   bool retired = false;
@@ -45,6 +53,9 @@ struct Session {
   BootTime unused_since{};
   std::map<std::string, HeldKey> held;  // by key
   std::set<std::string> strays;         // keys that such requests may make
+  // A key of a claim that has used it. A confirmation needs a read, and the user may be allowed to
+  // read the keys of its locks only.
+  std::string readable;
 };
 
 using SessionPtr = std::shared_ptr<Session>;
@@ -65,10 +76,13 @@ class Sessions {
   std::function<void(const ClaimId&)> on_gone;
   std::function<void(const Session&)> on_lost;
 
-  // The session for claims of this ttl.
-  Task<Result<SessionPtr>> of_ttl(Duration ttl, Deadline deadline, std::stop_token stop);
+  // The session for claims of this ttl. `key`: see refresh().
+  Task<Result<SessionPtr>> of_ttl(Duration ttl, std::string key, Deadline deadline,
+                                  std::stop_token stop);
   // One of its own. Kept alive until forget() or give_back().
   Task<Result<SessionPtr>> own(Duration ttl, Deadline deadline, std::stop_token stop);
+  // The session that has this lease; null if it is none of ours.
+  SessionPtr find(LeaseId lease) const;
   void forget(const SessionPtr& session);
   void give_back(const SessionPtr& session);
   // Ends a lease, and with it all keys on it.
@@ -80,8 +94,14 @@ class Sessions {
   // sign believable; then the session is confirmed.
   static bool confirm(Session& session, const Sign& sign, const Header& header,
                       std::uint64_t connection);
-  // Keep-alive and confirmation. not_held as above.
-  Task<Result<void>> refresh(SessionPtr session, Deadline deadline);
+  // Keep-alive and confirmation, by reading `key`: one that the user may read. It needs not be there.
+  // not_held as above.
+  Task<Result<void>> refresh(SessionPtr session, std::string key, Deadline deadline);
+
+  // Moves a claim's key from a session that is outdated to another one: see above. not_held if the key
+  // is gone. unreachable: it may be on either, and must be moved again.
+  Task<Result<SessionPtr>> replace(SessionPtr session, Duration ttl, std::string key,
+                                   Revision token, Deadline deadline);
 
   void lose(Session& session);
   // What was sent for `key` may be executed at any time to come.

@@ -12,7 +12,10 @@ BootTime at(Duration since) { return BootTime(1000s + since); }
 
 class EtcdSessionTest : public testing::Test {
  protected:
-  EtcdSessionTest() { session_.confirmed = at(0s); }
+  EtcdSessionTest() {
+    session_.confirmed = at(0s);
+    session_.term = 3;
+  }
   static Header header(std::uint64_t term) { return Header{.revision = 9, .term = term}; }
   Duration confirmed() const { return session_.confirmed - at(0s); }
 
@@ -36,6 +39,23 @@ TEST_F(EtcdSessionTest, AKeepAliveIsNotBelievedWhenTheNextAnswerIsOfAnotherTerm)
 TEST_F(EtcdSessionTest, AKeepAliveIsNotBelievedWhenAnotherMemberAnswersNext) {
   EXPECT_FALSE(Sessions::confirm(session_, sign_, header(3), 9));
   EXPECT_EQ(confirmed(), 0s);
+}
+
+// A leader of that time may be stalled, and revokes it when it goes on.
+TEST_F(EtcdSessionTest, ALeaseOfAnEarlierTermIsNotBelieved) {
+  session_.term = 2;
+  EXPECT_FALSE(Sessions::confirm(session_, sign_, header(3), 8));
+  EXPECT_TRUE(session_.outdated);
+  session_.term = 3;
+  EXPECT_FALSE(Sessions::confirm(session_, sign_, header(3), 8)) << "once and for all";
+  EXPECT_EQ(confirmed(), 0s);
+}
+
+// Or it would be asked again and again.
+TEST_F(EtcdSessionTest, ALeaseOfALaterTermIsOneOfAClusterThatWasRestored) {
+  session_.term = 7;
+  EXPECT_FALSE(Sessions::confirm(session_, sign_, header(3), 8));
+  EXPECT_TRUE(session_.outdated);
 }
 
 TEST_F(EtcdSessionTest, AnOldKeepAliveTakesNothingBack) {

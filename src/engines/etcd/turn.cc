@@ -11,8 +11,10 @@ namespace {
 using Branch = Txn::Branch;
 using State = Standing::State;
 
-// Who stands in the queue outlasts a cluster that has lost its leader, or is being restarted.
+// Waiters survive a cluster that has lost its leader, or is being restarted: for so long, and at
+// least for a ttl, as long as their place in the queue may still be there.
 constexpr Duration kPatience = std::chrono::seconds(30);
+constexpr Duration kLongestUnwatched = std::chrono::seconds(15);
 // Also who asks for an answer at once gets so long for it.
 constexpr Duration kGrace = std::chrono::milliseconds(250);
 
@@ -70,13 +72,15 @@ Task<Result<Grant>> Turn::take() {
 }
 
 Task<Result<void>> Turn::find_session() {
-  if (session_ && !(*session_)->lost && !(*session_)->retired) co_return Result<void>();
+  if (session_ && !(*session_)->lost && !(*session_)->retired && !(*session_)->outdated) {
+    co_return Result<void>();
+  }
   const Deadline deadline = answer_deadline();
   Result<SessionPtr> session = Failure(Code::unreachable, "");
   if (claim_.outlives_process) {
     session = co_await common_.sessions.own(claim_.ttl, deadline, wait_.stop);
   } else {
-    session = co_await common_.sessions.of_ttl(claim_.ttl, deadline, wait_.stop);
+    session = co_await common_.sessions.of_ttl(claim_.ttl, key_, deadline, wait_.stop);
   }
   if (!session) co_return session.failure();
   session_.emplace(common_.runtime, *session);
@@ -122,6 +126,8 @@ Result<Standing> Turn::standing_in(const Result<Answer>& answer, Asked asked) {
   }
   Standing standing = standing_of(keys_, claim_, *done, 0);
   if (standing.state == State::absent && !unsure_) clean_ = true;
+  if (asked == Asked::put && !done->succeeded && standing.created != 0) found_ = true;
+  if (asked == Asked::put && (*session_)->readable.empty()) (*session_)->readable = key_;
   if (standing.created != 0) {
     created_ = standing.created;
     lease_ = standing.lease;
@@ -244,7 +250,7 @@ Task<Result<Grant>> Turn::try_once() {
       co_return standing.failure();
     }
     if (standing->state == State::holds) {
-      Result<Grant> granted = co_await grant(false);
+      Result<Grant> granted = co_await grant(found_);
       if (!granted && granted.code() == Code::not_held && attempt < 3) continue;
       co_return granted;
     }
@@ -266,7 +272,11 @@ bool Turn::passing(const Failure& failure) {
   const BootTime now = common_.runtime.now();
   if (!troubled_since_) troubled_since_ = now;
   return (failure.code() == Code::unreachable || failure.code() == Code::unknown) &&
-         now - *troubled_since_ <= kPatience;
+         now - *troubled_since_ <= std::max(kPatience, claim_.ttl);
+}
+
+Duration Turn::own_pace() const {
+  return common_.runtime.jitter(std::min<Duration>(claim_.ttl / 2, kLongestUnwatched));
 }
 
 std::optional<Failure> Turn::over(Woken woken) {
@@ -294,7 +304,7 @@ Task<Result<Grant>> Turn::queue_up() {
       if (!standing) {
         why = standing.failure();
       } else if (standing->state == State::holds) {
-        Result<Grant> granted = co_await grant(false);
+        Result<Grant> granted = co_await grant(found_);
         if (!granted && granted.code() == Code::not_held) continue;
         co_return granted;
       } else if (standing->state == State::other_number) {
@@ -330,6 +340,7 @@ Task<Result<Turn::Outcome>> Turn::wait_for_turn(Standing standing) {
   bool again = standing.state == State::unclear;
   Duration pause = std::chrono::milliseconds(10);
   Duration doubt = std::chrono::milliseconds(4);
+  BootTime look_by = common_.runtime.now() + own_pace();
   stop_watching();
   if (claim_.mode == Mode::exclusive) {
     const auto order = static_cast<std::uint64_t>(created_);
@@ -358,8 +369,7 @@ Task<Result<Turn::Outcome>> Turn::wait_for_turn(Standing standing) {
     }
     if (!again) watch(standing);
     const BootTime now = common_.runtime.now();
-    Deadline until =
-        again ? wait_.deadline.sooner(now + common_.runtime.jitter(pause)) : wait_.deadline;
+    Deadline until = wait_.deadline.sooner(again ? now + common_.runtime.jitter(pause) : look_by);
     const bool doubtful = !again && vigil_.may_be_late(now);
     if (doubtful) until = until.sooner(now + std::exchange(doubt, doubt * 2));
     if (again) pause = std::min<Duration>(pause * 2, std::chrono::milliseconds(500));
@@ -378,9 +388,16 @@ Task<Result<Turn::Outcome>> Turn::wait_for_turn(Standing standing) {
     }
     if (hear(again)) co_return Outcome::holds;
     // Between our look and the beginning of the watches something may have happened, or after that
-    // if they are late. (Who is not the first of our own has time.)
-    const bool late = doubtful && woken == Woken::timed_out && (!place_ || place_->first());
-    if (!again && vigil_.all_watching() && (late || !vigil_.watching_since(standing.seen_at))) {
+    // if they are late; or a notification was lost. (The first of our own claims looks for all.)
+    const bool front = !place_ || place_->first();
+    const bool due = common_.runtime.now() >= look_by;
+    if (due) look_by = common_.runtime.now() + own_pace();
+    if (due && (*session_)->outdated) static_cast<void>(co_await change_session());
+    // Not only keys that are gone: a mark may be lost as well.
+    if (due && claim_.mode == Mode::permit) again = true;
+    const bool late = doubtful && woken == Woken::timed_out && front;
+    const bool missed = vigil_.all_watching() && (late || !vigil_.watching_since(standing.seen_at));
+    if (!again && (missed || (due && front))) {
       const Result<bool> calm = co_await nothing_happened(standing);
       again = !calm || !*calm;
       if (!again) vigil_.nothing_happened(standing.seen_at);
@@ -401,7 +418,10 @@ Task<Result<Grant>> Turn::grant(bool waited) {
     session = holding->session;  // asked for again
     // A request to end it that was not answered may yet be executed, too.
     unsure = unsure || holding->unsure || holding->ending;
-  } else if (lease_ != session->lease) {
+  } else if (SessionPtr former =
+                 lease_ == session->lease ? session : common_.sessions.find(lease_)) {
+    session = std::move(former);  // It may have changed between two attempts.
+  } else {
     session = std::make_shared<Session>();  // Another process of ours had put the key there.
     session->lease = lease_;
     session->shared = false;
@@ -409,7 +429,7 @@ Task<Result<Grant>> Turn::grant(bool waited) {
   // A hold for a script is renewed by nobody at first: it needs its whole ttl.
   const bool whole = claim_.outlives_process && waited;
   if (whole || runtime.now() > session->confirmed + std::min(claim_.ttl, session->ttl) / 5) {
-    const Result<void> fresh = co_await common_.sessions.refresh(session, answer_deadline());
+    const Result<void> fresh = co_await refresh_for_grant(session);
     if (!fresh && fresh.code() == Code::not_held) co_return fresh.failure();
     if (!fresh && runtime.now() > session->confirmed + claim_.ttl / 2) {
       co_return co_await leave(fresh.failure());
@@ -426,6 +446,22 @@ Task<Result<Grant>> Turn::grant(bool waited) {
     common_.background.spawn(common_.mark(key_, created_, note(true), std::move(place_)));
   }
   co_return Grant{Token(static_cast<std::uint64_t>(created_)), session->confirmed, ttl};
+}
+
+Task<Result<void>> Turn::refresh_for_grant(SessionPtr& session) {
+  const Deadline deadline = answer_deadline();
+  if (!session->outdated) {
+    Result<void> fresh = co_await common_.sessions.refresh(session, key_, deadline);
+    if (!session->outdated) co_return fresh;
+  }
+  const Result<SessionPtr> moved =
+      co_await common_.sessions.replace(session, claim_.ttl, key_, created_, deadline);
+  if (!moved) co_return moved.failure();
+  common_.holdings.forget(claim_.id);  // It is remembered with its new session.
+  session = *moved;
+  session_.emplace(common_.runtime, session);
+  lease_ = session->lease;
+  co_return Result<void>();
 }
 
 Task<Result<Grant>> Turn::leave(Failure why) {

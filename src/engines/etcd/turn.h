@@ -53,10 +53,16 @@ class Turn {
   void stop_watching();
   // What the watches have told: true if it is our turn; `again` if we must look.
   bool hear(bool& again);
+  // Our key to a session of the present leader's, if the one that it hangs on is outdated.
+  Task<Result<void>> change_session();
+  // Proves that the lease of our key lives, or moves the key.
+  Task<Result<void>> refresh_for_grant(SessionPtr& session);
   // not_held: the session was lost at the last moment.
   Task<Result<Grant>> grant(bool waited);
   Task<Result<Grant>> leave(Failure why);
   std::optional<Failure> over(Woken woken);
+  // How long until we look without being told: a lost notification is a delay, never a strand.
+  Duration own_pace() const;
   // Whether it is something that may pass, and has not lasted for too long.
   bool passing(const Failure& failure);
   void answered() { troubled_since_.reset(); }
@@ -72,6 +78,7 @@ class Turn {
   bool clean_ = true;     // our key is not there, nor anything under way that could make it
   bool unsure_ = false;   // a request for our key was not answered
   bool entered_ = false;  // our key has been in the queue
+  bool found_ = false;    // an earlier request had put it there: others may have come behind it
   bool ended_ = false;
   Revision created_ = 0;  // of our key, when it was last seen
   LeaseId lease_ = 0;

@@ -15,6 +15,16 @@ Task<std::optional<Failure>> Turn::rest() {
   co_return std::nullopt;
 }
 
+Task<Result<void>> Turn::change_session() {
+  const Deadline deadline = answer_deadline();
+  const Result<SessionPtr> moved =
+      co_await common_.sessions.replace(session_->get(), claim_.ttl, key_, created_, deadline);
+  if (!moved) co_return moved.failure();  // If our key is gone, the next look says so.
+  session_.emplace(common_.runtime, *moved);
+  lease_ = (*moved)->lease;
+  co_return Result<void>();
+}
+
 Task<Result<void>> Turn::survey() {
   const Range all{.key = keys_.base, .end = keys_.end, .keys_only = true};
   const Deadline deadline = answer_deadline();

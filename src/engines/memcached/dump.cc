@@ -1,6 +1,7 @@
 #include "engines/memcached/dump.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/text.h"
 #include "engines/memcached/reply.h"
@@ -63,6 +64,8 @@ class Dump final : private StreamListener {
       std::optional<std::string> key =
           unescaped(std::string_view(reply.status).substr(kKey.size()));
       if (key && wanted_(*key)) keys.push_back(std::move(*key));
+    } else if (reply.is("OK") && !std::exchange(begun_, true)) {
+      // memcached 1.6.45 says so before the first key; older ones do not.
     } else if (reply.is("END")) {
       end(std::nullopt);
     } else if (reply.is("BUSY")) {
@@ -82,6 +85,7 @@ class Dump final : private StreamListener {
   std::function<bool(std::string_view)> wanted_;
   ReplyParser parser_;
   Event done_;
+  bool begun_ = false;
   bool busy_ = false;
   std::optional<Failure> failure_;
 };

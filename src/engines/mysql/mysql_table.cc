@@ -15,11 +15,30 @@ constexpr int kInterrupted = 1317;
 // Not longer: while it lasts, the server keeps what the rows were when it began.
 constexpr Duration kLongestSleep = std::chrono::seconds(15);
 
-// READ COMMITTED locks the rows that are changed, and not the gaps between them.
+// A keeper says nothing by itself: so often it is made to, while anybody waits.
+constexpr Duration kKeeperPace = std::chrono::seconds(20);
+
+// Every setting that matters here, whatever the server's defaults are. net_write_timeout: an answer that
+// nobody reads ends its transaction.
 constexpr const char* kPrepareSession =
     "SET SESSION time_zone = '+00:00', sql_mode = 'STRICT_ALL_TABLES', autocommit = 1,"
-    " innodb_lock_wait_timeout = 5";
-constexpr const char* kIsolate = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED";
+    " completion_type = 0, sql_safe_updates = 0, sql_select_limit = 18446744073709551615,"
+    " net_write_timeout = 5, innodb_lock_wait_timeout = ";
+// READ COMMITTED locks the rows that are changed, and not the gaps between them.
+constexpr const char* kIsolate =
+    "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE";
+
+// A listener waits longer than any query. A client that is stopped inside a transaction is thrown out
+// after a few seconds, and its locks on rows with it; see Bounded for MySQL.
+std::string limits_of(const MariadbConnection& connection) {
+  if (!connection.is_mariadb()) return "SET SESSION max_execution_time = 0";
+  std::string text = "SET SESSION max_statement_time = 0";
+  for (const char* each : {"idle_transaction_timeout", "idle_write_transaction_timeout",
+                           "idle_readonly_transaction_timeout"}) {
+    text += std::string(", ") + each + " = " + kTransactionTimeout;
+  }
+  return text;
+}
 
 // Lets numbered parameters through to a driver that wants them in order.
 class OrderedConnection final : public SqlConnection {
@@ -29,13 +48,23 @@ class OrderedConnection final : public SqlConnection {
   Task<SqlOutcome> run(std::vector<SqlStatement> statements, Deadline deadline,
                        std::stop_token stop) override {
     for (SqlStatement& statement : statements) statement = in_order(statement);
-    return inner_->run(std::move(statements), deadline, std::move(stop));
+    if (inner_->is_mariadb()) {
+      return inner_->run(std::move(statements), deadline, std::move(stop));
+    }
+    return run_bounded(Bounded(std::move(statements)), deadline, std::move(stop));
   }
   bool connected() const override { return inner_->connected(); }
   Event& lost() override { return inner_->lost(); }
   void close() override { inner_->close(); }
 
  private:
+  Task<SqlOutcome> run_bounded(Bounded bounded, Deadline deadline, std::stop_token stop) {
+    SqlOutcome outcome =
+        co_await inner_->run(std::move(bounded.statements), deadline, std::move(stop));
+    bounded.strip(outcome);
+    co_return outcome;
+  }
+
   std::unique_ptr<MariadbConnection> inner_;
 };
 
@@ -47,12 +76,21 @@ std::size_t pool_size(const Settings& settings) {
 
 }  // namespace
 
+// (A renewal is asked again and again: it need not wait for long at a time.)
+const MysqlTable::Use MysqlTable::kCalls{.lock_wait_s = "5", .wait_timeout_s = kCallTimeout};
+const MysqlTable::Use MysqlTable::kRenewals{.lock_wait_s = "1", .wait_timeout_s = kCallTimeout};
+const MysqlTable::Use MysqlTable::kListening{.lock_wait_s = "5",
+                                             .wait_timeout_s = kListenerTimeout};
+
 MysqlTable::MysqlTable(Runtime& runtime, Settings settings)
     : runtime_(runtime),
       settings_(std::move(settings)),
       where_(settings_.connection.endpoint.display()),
       connections_(
-          runtime, [this] { return open(); }, pool_size(settings_), "MySQL at " + where_),
+          runtime, [this] { return open(kCalls); }, pool_size(settings_), "MySQL at " + where_),
+      renewals_(
+          runtime, [this] { return open(kRenewals); }, table::kRenewalConnections,
+          "MySQL at " + where_),
       wanted_(runtime),
       reopening_(
           runtime, [this] { return open_listener(); }, [] {}),
@@ -62,18 +100,17 @@ const table::Dialect& MysqlTable::dialect() const { return table_sql(); }
 
 // ---- Connections -------------------------------------------------------------------------------
 
-Task<Result<std::unique_ptr<MariadbConnection>>> MysqlTable::connect() {
+Task<Result<std::unique_ptr<MariadbConnection>>> MysqlTable::connect(Use use) {
   const Deadline deadline = Deadline::at(runtime_.now() + settings_.connection.connect_timeout);
   Result<std::unique_ptr<MariadbConnection>> connected =
       co_await MariadbConnection::connect(runtime_, settings_.connection, deadline);
   if (!connected) co_return connected.failure();
   std::vector<SqlStatement> statements;
-  statements.push_back({kPrepareSession, {}});
+  statements.push_back(
+      {std::string(kPrepareSession) + use.lock_wait_s + ", wait_timeout = " + use.wait_timeout_s,
+       {}});
   statements.push_back({kIsolate, {}});
-  // Who listens waits longer than any query.
-  const char* const longest =
-      (*connected)->is_mariadb() ? "max_statement_time" : "max_execution_time";
-  statements.push_back({std::string("SET SESSION ") + longest + " = 0", {}});
+  statements.push_back({limits_of(**connected), {}});
   const SqlOutcome prepared = co_await (*connected)->run(std::move(statements), deadline);
   if (!prepared.ok()) {
     SqlError error = *prepared.error;
@@ -83,8 +120,8 @@ Task<Result<std::unique_ptr<MariadbConnection>>> MysqlTable::connect() {
   co_return connected;
 }
 
-Task<Result<std::unique_ptr<SqlConnection>>> MysqlTable::open() {
-  Result<std::unique_ptr<MariadbConnection>> connected = co_await connect();
+Task<Result<std::unique_ptr<SqlConnection>>> MysqlTable::open(Use use) {
+  Result<std::unique_ptr<MariadbConnection>> connected = co_await connect(use);
   if (!connected) co_return connected.failure();
   co_return std::unique_ptr<SqlConnection>(
       std::make_unique<OrderedConnection>(std::move(connected).value()));
@@ -97,6 +134,7 @@ void MysqlTable::close() {
   listener_.reset();
   keeper_.reset();
   connections_.close();
+  renewals_.close();
 }
 
 // ---- Errors ------------------------------------------------------------------------------------
@@ -115,6 +153,10 @@ Trouble MysqlTable::trouble_with(const SqlError& error) const {
 Failure MysqlTable::failure_of(const SqlError& error) const {
   if (error.cancelled && !error.may_have_run) {
     return Failure(Code::cancelled, "cancelled by the caller");
+  }
+  if (error.number == 1665) {
+    return Failure(Code::misconfigured, "MySQL at " + where_ + ": " + error.message +
+                                            "; set binlog_format to MIXED or ROW");
   }
   return mariadb_failure(error, where_);
 }
@@ -160,7 +202,7 @@ Task<Result<void>> MysqlTable::listen(Deadline deadline, std::stop_token stop) {
 }
 
 Task<Result<void>> MysqlTable::open_listener() {
-  Result<std::unique_ptr<MariadbConnection>> connected = co_await connect();
+  Result<std::unique_ptr<MariadbConnection>> connected = co_await connect(kListening);
   if (!connected) co_return connected.failure();
   // Short enough for a name that is made of it to be distinct in any type of number.
   const auto fresh = static_cast<ProcessId>(runtime_.random() >> 2);
@@ -179,16 +221,17 @@ Task<Result<void>> MysqlTable::open_listener() {
   if (listener_) listener_->close();  // Who still sleeps in it looks again.
   listener_ = std::move(connected).value();
   keeper_ = std::move(keeper).value();
+  keeper_heard_at_ = runtime_.now();
+  listening_since_ = runtime_.now();
   process_ = fresh;
   co_return Result<void>();
 }
 
 Task<Result<std::unique_ptr<MariadbConnection>>> MysqlTable::open_keeper(ProcessId process) {
-  Result<std::unique_ptr<MariadbConnection>> connected = co_await connect();
+  Result<std::unique_ptr<MariadbConnection>> connected = co_await connect(kListening);
   if (!connected) co_return connected.failure();
   std::vector<SqlStatement> statements;
   statements.push_back({"SELECT GET_LOCK(?, 0)", {hush_of(process)}});
-  statements.push_back({"SET SESSION wait_timeout = 2147483", {}});  // It says nothing for weeks.
   const Deadline deadline = Deadline::at(runtime_.now() + settings_.connection.connect_timeout);
   const SqlOutcome kept = co_await (*connected)->run(std::move(statements), deadline);
   const Result<void> taken = lock_taken(kept);
@@ -222,11 +265,23 @@ Task<void> MysqlTable::keep_listening() {
       if (co_await reopening_.wait(Deadline::never(), stop) == Woken::cancelled) co_return;
       if (!listening()) continue;
     }
+    if (runtime_.now() - keeper_heard_at_ > kKeeperPace) background_.spawn(keep_keeper());
     // It may also be somebody else who has opened it anew.
     if (std::exchange(heard_as, process_) != process_ && on_deaf) on_deaf();
     co_await sleep_and_look();
     if (stop.stop_requested()) co_return;
   }
+}
+
+Task<void> MysqlTable::keep_keeper() {
+  // Another one may take its place meanwhile. One that does not answer is closed, and replaced.
+  const std::shared_ptr<MariadbConnection> keeper = keeper_;
+  std::vector<SqlStatement> anything(1, SqlStatement{"DO 0", {}});
+  // It is over before the next one is due.
+  const Duration patience = std::min<Duration>(settings_.request_timeout, kKeeperPace / 2);
+  const Deadline deadline = Deadline::at(runtime_.now() + patience);
+  keeper_heard_at_ = runtime_.now();
+  static_cast<void>(co_await keeper->run(std::move(anything), deadline, background_.stop_token()));
 }
 
 Task<void> MysqlTable::sleep_and_look() {
@@ -274,6 +329,11 @@ void MysqlTable::tell(const SqlRows& news) {
 }
 
 void MysqlTable::now_waiting() { wanted_.set(); }
+
+void MysqlTable::missed_wake() {
+  const bool is_new = runtime_.now() < listening_since_ + table::kNewListener;
+  if (listener_ && !is_new) listener_->close();
+}
 
 void MysqlTable::wake(const table::Wake& wake, const table::ServerRows& rows,
                       std::vector<SqlStatement>&, std::vector<SqlStatement>& after) {

@@ -28,6 +28,7 @@ class MysqlTable final : public table::TableServer {
 
   const table::Dialect& dialect() const override;
   table::ConnectionPool& connections() override { return connections_; }
+  table::ConnectionPool& renewals() override { return renewals_; }
   table::Trouble trouble_with(const SqlError& error) const override;
   Failure failure_of(const SqlError& error) const override;
   Task<Result<void>> make_tables(Deadline deadline) override;
@@ -36,19 +37,30 @@ class MysqlTable final : public table::TableServer {
   void wake(const table::Wake& wake, const table::ServerRows& rows,
             std::vector<SqlStatement>& inside, std::vector<SqlStatement>& after) override;
   void now_waiting() override;
+  void missed_wake() override;
   void close() override;
 
  private:
   bool listening() const {
     return listener_ && listener_->connected() && keeper_ && keeper_->connected();
   }
-  Task<Result<std::unique_ptr<MariadbConnection>>> connect();
-  Task<Result<std::unique_ptr<SqlConnection>>> open();
+  // What a connection is for decides how long the server waits for a row, and for us.
+  struct Use {
+    const char* lock_wait_s;
+    const char* wait_timeout_s;
+  };
+  static const Use kCalls;
+  static const Use kRenewals;
+  static const Use kListening;
+  Task<Result<std::unique_ptr<MariadbConnection>>> connect(Use use);
+  Task<Result<std::unique_ptr<SqlConnection>>> open(Use use);
   Task<Result<void>> open_listener();
   Task<Result<std::unique_ptr<MariadbConnection>>> open_keeper(table::ProcessId process);
   // Sleeps and looks in turns while anybody waits; for as long as this client lives.
   Task<void> keep_listening();
   Task<void> sleep_and_look();
+  // Lets the keeper say something, lest the server end it. Beside the listener's sleep.
+  Task<void> keep_keeper();
   void tell(const SqlRows& news);
   static bool got_lock(const SqlOutcome& outcome);
   // What came of a request that begins with GET_LOCK, when a connection is opened.
@@ -58,8 +70,11 @@ class MysqlTable final : public table::TableServer {
   Settings settings_;
   std::string where_;
   table::ConnectionPool connections_;
+  table::ConnectionPool renewals_;
   std::shared_ptr<MariadbConnection> listener_;  // also of whoever sleeps in it
-  std::unique_ptr<MariadbConnection> keeper_;
+  std::shared_ptr<MariadbConnection> keeper_;
+  BootTime keeper_heard_at_{};
+  BootTime listening_since_{};
   table::ProcessId process_ = 0;
   table::FormerProcesses former_;
   Event wanted_;  // somebody waits

@@ -29,8 +29,7 @@ class NamedRecipe final : public SessionRecipe {
  public:
   NamedRecipe(Runtime& runtime, const Settings& settings)
       : SessionRecipe(runtime, settings, "named") {
-    guarantees_ = named_guarantees();
-    if (!settings.tokens) guarantees_.token = TokenStrength::none;
+    set_guarantees(named_guarantees());
   }
 
   session::Key key_of(const Name& name) const override {
@@ -118,8 +117,10 @@ Guarantees named_guarantees() {
       .no_permits_because = "GET_LOCK is exclusive; recipe=table has them",
       .notes =
           "GET_LOCK on a connection for each lock that is held or waited for. The lock ends with "
-          "its connection: lost() tells at once when the server closes it. Locks are per server: "
-          "after a fail-over the new one knows nothing of them."};
+          "its connection: lost() tells at once when the server closes it. After a "
+          "restart or a failover nobody is granted a lock for the ttl of its last grant, if that "
+          "was "
+          "not forgotten; with tokens=no it is granted at once."};
 }
 
 }  // namespace holdfast::internal::mysql

@@ -15,8 +15,7 @@ constexpr const char* kForEver = "100000000";  // seconds; the most that MariaDB
 class RowRecipe final : public SessionRecipe {
  public:
   RowRecipe(Runtime& runtime, const Settings& settings) : SessionRecipe(runtime, settings, "row") {
-    guarantees_ = row_guarantees();
-    if (!settings.tokens) guarantees_.token = TokenStrength::none;
+    set_guarantees(row_guarantees());
   }
 
   session::Key key_of(const Name& name) const override {
@@ -127,7 +126,10 @@ Guarantees row_guarantees() {
       .no_permits_because = "a row lock has one owner; recipe=table has them",
       .notes =
           "SELECT … FOR UPDATE on a connection for each lock that is held or waited for. The lock "
-          "ends with its connection: lost() tells at once when the server closes it."};
+          "ends with its connection: lost() tells at once when the server closes it. After a "
+          "restart or "
+          "a failover nobody is granted a lock for the ttl of its last grant, if that was not "
+          "forgotten; with tokens=no it is granted at once."};
 }
 
 }  // namespace holdfast::internal::mysql

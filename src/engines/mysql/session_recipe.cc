@@ -2,6 +2,7 @@
 
 #include "base/sha256.h"
 #include "base/text.h"
+#include "engines/mysql/session_setup.h"
 #include "engines/session/mark.h"
 
 namespace holdfast::internal::mysql {
@@ -28,11 +29,15 @@ Duration microseconds(std::int64_t count) {
   return std::chrono::microseconds(std::max<std::int64_t>(count, 0));
 }
 
+// Whether the session that a row of holdfast_tokens names still has the lock.
+constexpr const char* kStillHolds =
+    "IS_USED_LOCK(SUBSTRING_INDEX(t.lock_name, '#', 1)) <=> t.connection";
+constexpr const char* kNowUs = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))";
 // The columns of a row of holdfast_tokens, and when its holder last spoke.
 constexpr const char* kHolder =
     "SELECT t.lock_key, t.name, t.token, t.claim, t.label, "
-    "TIMESTAMPDIFF(MICROSECOND, t.since, NOW(6)), t.ttl_us, "
-    "IS_USED_LOCK(t.lock_name) <=> t.connection, p.%TIME% "
+    "TIMESTAMPDIFF(MICROSECOND, t.since, UTC_TIMESTAMP(6)), t.ttl_us, "
+    "IS_USED_LOCK(SUBSTRING_INDEX(t.lock_name, '#', 1)) <=> t.connection, p.%TIME% "
     "FROM holdfast_tokens t LEFT JOIN information_schema.PROCESSLIST p ON p.ID = t.connection ";
 // Who waits: when it began, and the mark in front of its statement.
 constexpr const char* kWaiters =
@@ -79,6 +84,13 @@ std::string SessionRecipe::hash_of(const std::string& name) const {
   return *bytes_from_hex(sha256_hex(recipe_ + ":" + name));
 }
 
+void SessionRecipe::set_guarantees(Guarantees guarantees) {
+  guarantees_ = std::move(guarantees);
+  if (settings_.tokens) return;
+  guarantees_.token = TokenStrength::none;
+  guarantees_.exclusion = Exclusion::best_effort;
+}
+
 // ---- Connections -------------------------------------------------------------------------------
 
 Task<Result<session::Opened>> SessionRecipe::connect(Deadline deadline) {
@@ -88,23 +100,50 @@ Task<Result<session::Opened>> SessionRecipe::connect(Deadline deadline) {
   if (!made) co_return made.failure();
   MariadbConnection& connection = **made;
   is_mariadb_ = connection.is_mariadb();
-  Batch batch(2);
-  batch[0].text =
-      "SET SESSION autocommit = 1, SESSION sql_mode = 'STRICT_ALL_TABLES', " + std::string() +
-      (is_mariadb_ ? "SESSION tx_isolation" : "SESSION transaction_isolation") +
-      " = 'READ-COMMITTED', SESSION " +
-      (is_mariadb_ ? "max_statement_time" : "max_execution_time") + " = 0" + variables();
+  Batch batch(3);
+  batch[0].text = session_setup(is_mariadb_) + variables();
   batch[1].text =
       "SELECT CONNECTION_ID(), (SELECT HOST FROM information_schema.PROCESSLIST "
       "WHERE ID = CONNECTION_ID())";
+  // In one statement, so that the difference is the same whenever it is asked for. A server's own id
+  // differs from that of a server that it replicates.
+  batch[2].text =
+      std::string("SELECT CONCAT_WS(' ', @@hostname, @@port, @@datadir, @@server_id") +
+      (is_mariadb_ ? "" : ", @@server_uuid") +
+      "), TIMESTAMPDIFF(SECOND, '1970-01-01', UTC_TIMESTAMP()) - "
+      "CAST(VARIABLE_VALUE AS SIGNED), " +
+      kNowUs + " FROM " +
+      (is_mariadb_ ? "information_schema.GLOBAL_STATUS" : "performance_schema.global_status") +
+      " WHERE VARIABLE_NAME = 'Uptime'";
   const SqlOutcome outcome = co_await connection.run(std::move(batch), limit);
   if (!outcome.ok()) co_return failure_of(*outcome.error);
+  if (outcome.results.at(2).empty()) {
+    co_return Failure(Code::misconfigured,
+                      "MySQL at " + settings_.connection.endpoint.display() +
+                          ": it does not tell when it was started (status variable Uptime)");
+  }
+  if (const Duration young = meet(outcome.results.at(2)); young > Duration::zero()) {
+    co_await sleep_until(runtime_, runtime_.now() + young);
+  }
   session::Opened opened;
   opened.number = static_cast<std::uint64_t>(outcome.results.at(1).number(0, 0));
   opened.peer = outcome.results.at(1).bytes(0, 1);
   opened.descriptor = connection.descriptor();
   opened.connection = std::move(made).value();
   co_return opened;
+}
+
+Duration SessionRecipe::meet(const SqlRows& rows) {
+  constexpr std::int64_t kSecond = 1'000'000;
+  Life life;
+  life.server = "#" + bytes_from_hex(sha256_hex(rows.bytes(0, 0)))->substr(0, 3);
+  // The server tells whole seconds. It grants nothing in the one in which it began, or grants of the
+  // life before could look as if they were of this one.
+  life.began_us = (rows.number(0, 1) + 1) * kSecond;
+  life.met = runtime_.now();
+  if (life.server != life_.server || life.began_us != life_.began_us) life_ = life;
+  return std::min<Duration>(std::chrono::microseconds(life.began_us - rows.number(0, 2)),
+                            std::chrono::seconds(1));
 }
 
 Trouble SessionRecipe::trouble_with(const SqlError& error) const {
@@ -155,21 +194,29 @@ Batch SessionRecipe::find_session(std::uint64_t number, const std::string& peer)
   return batch;
 }
 
+Batch SessionRecipe::find_waiting(std::uint64_t number, const std::string& peer) const {
+  Batch batch = find_session(number, peer);
+  batch[0].text += " AND COMMAND <> 'Sleep'";
+  return batch;
+}
+
 // ---- Tokens ------------------------------------------------------------------------------------
 
+// After a failover, or with a backup that was restored, the row may be an old one: the clock is ahead of
+// what it has forgotten.
+//
 // Who gets the lock after us draws after us: the row is ours before the server looks at the lock, whose
 // name is made to depend on the row for that.
 void SessionRecipe::draw_into(Batch& batch, const Key& key, const Claim& claim,
                               const std::string& session, const std::string& condition) const {
   SqlStatement statement;
-  statement.text =
-      "UPDATE holdfast_tokens SET token = LAST_INSERT_ID(token + 1), lock_name = ?, connection = " +
-      session +
-      ", claim = ?, label = ?, since = NOW(6), ttl_us = ? "
-      "WHERE lock_key = ? AND IS_USED_LOCK(CONCAT(?, LEFT(name, 0))) = " +
-      session + condition;
+  statement.text = "UPDATE holdfast_tokens SET token = LAST_INSERT_ID(GREATEST(token + 1, " +
+                   std::string(kNowUs) + ")), lock_name = ?, connection = " + session +
+                   ", claim = ?, label = ?, since = UTC_TIMESTAMP(6), ttl_us = ? "
+                   "WHERE lock_key = ? AND IS_USED_LOCK(CONCAT(?, LEFT(name, 0))) = " +
+                   session + condition + " AND " + may_be_granted();
   const auto ttl_us = std::chrono::duration_cast<std::chrono::microseconds>(claim.ttl).count();
-  statement.values = {sign(key, claim),
+  statement.values = {sign(key, claim) + life_.server,
                       bytes_of(claim.id),
                       claim.label.substr(0, session::kMostLabel),
                       static_cast<std::int64_t>(ttl_us),
@@ -177,6 +224,44 @@ void SessionRecipe::draw_into(Batch& batch, const Key& key, const Claim& claim,
                       sign(key, claim)};
   batch.push_back(std::move(statement));
   if (asks_for_token_) batch.push_back({"SELECT LAST_INSERT_ID()", {}});
+}
+
+namespace {
+std::string moment(std::int64_t us) {
+  return "(TIMESTAMP'1970-01-01 00:00:00' + INTERVAL " + std::to_string(us) + " MICROSECOND)";
+}
+}  // namespace
+
+// One of the future was made when the clock was another.
+std::string SessionRecipe::of_this_life() const {
+  return "(RIGHT(lock_name, 4) = X'" + to_hex(life_.server) +
+         "' AND since >= " + moment(life_.began_us) + " AND since <= UTC_TIMESTAMP(6))";
+}
+
+std::string SessionRecipe::of_this_server() const {
+  return "(RIGHT(lock_name, 4) = X'" + to_hex(life_.server) + "' OR LOCATE('#', lock_name) = 0)";
+}
+
+std::string SessionRecipe::over() const {
+  return moment(life_.began_us) + " + INTERVAL ttl_us MICROSECOND";
+}
+
+// The last word of its holder came before this server began; and in any case, if it was another server's
+// or the clock has been set back, before we first met this one.
+std::string SessionRecipe::may_be_granted() const {
+  return "(" + of_this_life() + " OR (" + of_this_server() + " AND UTC_TIMESTAMP(6) >= " + over() +
+         ") OR ttl_us <= " + std::to_string(life_.waited_us) + ")";
+}
+
+Batch SessionRecipe::quarantine(const Key& key) {
+  if (!settings_.tokens) return {};
+  life_.waited_us =
+      std::chrono::duration_cast<std::chrono::microseconds>(runtime_.now() - life_.met).count();
+  const std::string left = "CAST(ttl_us AS SIGNED) - " + std::to_string(life_.waited_us);
+  return {{"SELECT LEAST(" + left + ", IF(" + of_this_server() +
+               ", TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), " + over() + "), " + left +
+               ")) FROM holdfast_tokens WHERE lock_key = ? AND NOT " + may_be_granted(),
+           {key.hash}}};
 }
 
 std::optional<std::string> SessionRecipe::take_token(SqlOutcome& outcome) const {
@@ -199,7 +284,7 @@ Batch SessionRecipe::prepare(const Key& key) const {
   batch[0].text =
       "INSERT IGNORE INTO holdfast_tokens "
       "(lock_key, name, token, lock_name, connection, claim, label, since, ttl_us) "
-      "VALUES (?, ?, 0, 'hf:nobody', 0, REPEAT(X'00', 16), '', NOW(6), 0)";
+      "VALUES (?, ?, 0, 'hf:nobody', 0, REPEAT(X'00', 16), '', UTC_TIMESTAMP(6), 0)";
   batch[0].values = {key.hash, key.name};
   return batch;
 }
@@ -276,8 +361,8 @@ Batch SessionRecipe::look_at_all(const std::string& prefix) const {
   Batch batch(2);
   batch[0].text = std::string(kWaiters) + "? ORDER BY 1 DESC, ID";
   batch[0].values = {session::marked()};
-  batch[1].text = std::string(kHolder) +
-                  "WHERE LEFT(t.name, ?) = ? AND (IS_USED_LOCK(t.lock_name) <=> t.connection OR "
+  batch[1].text = std::string(kHolder) + "WHERE LEFT(t.name, ?) = ? AND (" + kStillHolds +
+                  " OR "
                   "t.lock_key IN (SELECT UNHEX(SUBSTR(INFO, ?, 64)) "
                   "FROM information_schema.PROCESSLIST WHERE INFO LIKE ?))";
   batch[1].values = {size, whole, static_cast<std::int64_t>(session::kMarkBegin.size() + 1),
@@ -310,8 +395,9 @@ std::vector<LockInfo> SessionRecipe::all_seen(const SqlOutcome& outcome) const {
 Batch SessionRecipe::evict(const Key& key, Token token) const {
   Batch batch(3);
   batch[0].text =
-      "SET @holdfast = (SELECT connection FROM holdfast_tokens WHERE lock_key = ? AND token = ? "
-      "AND IS_USED_LOCK(lock_name) <=> connection)";
+      "SET @holdfast = (SELECT connection FROM holdfast_tokens t WHERE lock_key = ? AND token = ? "
+      "AND " +
+      std::string(kStillHolds) + ")";
   batch[0].values = {key.hash, static_cast<std::int64_t>(token.value())};
   batch[1].text = "SELECT @holdfast";
   batch[2].text = "KILL @holdfast";
@@ -321,8 +407,9 @@ Batch SessionRecipe::evict(const Key& key, Token token) const {
 Batch SessionRecipe::still_held_by(const Key& key, std::uint64_t session) const {
   Batch batch(1);
   batch[0].text =
-      "SELECT 1 FROM holdfast_tokens WHERE lock_key = ? AND connection = ? "
-      "AND IS_USED_LOCK(lock_name) <=> connection";
+      "SELECT 1 FROM holdfast_tokens t WHERE lock_key = ? AND connection = ? "
+      "AND " +
+      std::string(kStillHolds);
   batch[0].values = {key.hash, static_cast<std::int64_t>(session)};
   return batch;
 }

@@ -7,6 +7,10 @@
 // Who holds is who has Key::lock (named) or the claim's own named lock (row): the row in
 // holdfast_tokens says who that was, the server knows whether it still is. Who waits is in the
 // server's process list: the comment in front of the waiting statement says who it is.
+//
+// The row outlives the server, the lock does not. After a restart, or when a replica has taken over, a
+// holder that was cut off still believes in its lock: lock_name ends with '#' and three bytes that tell
+// which server granted it, `since` tells when, and no token is drawn before the ttl of that grant is over.
 #pragma once
 
 #include <string>
@@ -15,6 +19,14 @@
 #include "engines/session/recipe.h"
 
 namespace holdfast::internal::mysql {
+
+// One life of one server, in which it keeps its locks.
+struct Life {
+  std::string server;          // '#' and three bytes
+  std::int64_t began_us = 0;   // since 1970, on the server's clock; all its grants are later
+  BootTime met;                // when this client first heard of it
+  std::int64_t waited_us = 0;  // since then: grants of before with no longer ttl are over
+};
 
 class SessionRecipe : public session::Recipe {
  public:
@@ -28,11 +40,13 @@ class SessionRecipe : public session::Recipe {
   session::Batch expire_after(Duration idle) const override;
   bool has_tokens() const override { return settings_.tokens; }
   session::Batch prepare(const session::Key& key) const override;
+  session::Batch quarantine(const session::Key& key) override;
   session::Batch make_tables() const override;
   std::optional<Failure> no_tables() const override;
   session::Batch interrupt(const session::Opened& session) const override;
   session::Batch end_session(std::uint64_t number, const std::string& peer) const override;
   session::Batch find_session(std::uint64_t number, const std::string& peer) const override;
+  session::Batch find_waiting(std::uint64_t number, const std::string& peer) const override;
   session::Batch look(const session::Key& key) const override;
   LockInfo seen(const Name& name, const SqlOutcome& outcome) const override;
   session::Batch look_at_all(const std::string& prefix) const override;
@@ -52,16 +66,29 @@ class SessionRecipe : public session::Recipe {
                  const std::string& session, const std::string& condition = "") const;
   // The token in the answer to that, if one was drawn. What answered it is taken off the results.
   std::optional<std::string> take_token(SqlOutcome& outcome) const;
+  // With tokens=no nobody remembers who held what before a restart.
+  void set_guarantees(Guarantees guarantees);
   const Settings& settings() const { return settings_; }
   bool is_mariadb() const { return is_mariadb_; }
 
   Guarantees guarantees_;
 
  private:
+  // Notes whose answers these are; returns how long to wait until its grants can be told from those
+  // of its previous life.
+  Duration meet(const SqlRows& rows);
+  // What the row of the lock tells of its last grant: that the lock itself excludes it; that it was this
+  // server's, or of an earlier version; when it is over, on this server's clock; that the next may come.
+  std::string of_this_life() const;
+  std::string of_this_server() const;
+  std::string over() const;
+  std::string may_be_granted() const;
+
   Runtime& runtime_;
   Settings settings_;
   std::string recipe_;
   bool is_mariadb_ = true;  // until we know
+  Life life_;               // of the server that was connected to last
   // The answer to an UPDATE has what it gave to LAST_INSERT_ID, but for tables that have triggers.
   mutable bool asks_for_token_ = false;
 };

@@ -9,7 +9,8 @@ namespace holdfast::internal::mysql {
 namespace {
 
 // The session's time zone is UTC: in another one an hour comes twice each autumn.
-#define HOLDFAST_CLOCK "CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED) * 1000"
+#define HOLDFAST_MICROSECONDS "CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED)"
+#define HOLDFAST_CLOCK HOLDFAST_MICROSECONDS " * 1000"
 
 #define HOLDFAST_WAITER_COLUMNS \
   "w.seq, w.claim, w.mode, w.permits, w.ttl, w.process, w.outlives, w.since, w.label"
@@ -17,11 +18,14 @@ namespace {
 #define HOLDFAST_LOCK_COLUMNS \
   "token, owner, since, expires, ttl, label, waiting, sharing, sharing_mode, permits"
 
-// Who waits keeps this name for as long as it listens; whose it is, is the connection to wake.
-#define HOLDFAST_LISTENER "IS_USED_LOCK(CONCAT('holdfast:wake:', w.process))"
+// Who waits keeps this name for as long as it listens; whose it is, is the connection to wake. (MySQL
+// refuses a name that is NULL.)
+#define HOLDFAST_LISTENER "IS_USED_LOCK(CONCAT('holdfast:wake:', COALESCE(w.process, 0)))"
 
 // It is the claim's already.
 #define HOLDFAST_MINE "(owner = VALUES(owner) AND expires > VALUES(since))"
+
+constexpr const char* kBegin = "START TRANSACTION";
 
 table::Dialect make() {
   table::Dialect sql;
@@ -47,22 +51,23 @@ table::Dialect make() {
       " since BIGINT NOT NULL, label BLOB,"
       " PRIMARY KEY(name, seq), KEY(process), KEY(claim)) ENGINE=InnoDB",
   };
-  sql.begin = "START TRANSACTION";
+  sql.begin = kBegin;
   sql.begin_reading = {"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ",
-                       "START TRANSACTION WITH CONSISTENT SNAPSHOT"};
+                       sql.begin + " WITH CONSISTENT SNAPSHOT"};
   sql.commit = "COMMIT";
   sql.rollback = "ROLLBACK";
-  // VALUES(since) is now.
+  // VALUES(since) is now, VALUES(token) the same in microseconds. The last value that LAST_INSERT_ID was
+  // given is returned: the token, or 0 if it was not taken.
   sql.take = {
       "INSERT INTO holdfast_lock(name, full_name, token, owner, since, expires, ttl, label)"
-      " VALUES($1, $2, 1, $3, " HOLDFAST_CLOCK ", " HOLDFAST_CLOCK
-      " + $4, $4, $5)"
+      " VALUES($1, $2, LAST_INSERT_ID(" HOLDFAST_MICROSECONDS
+      "), $3, token * 1000, token * 1000 + $4, $4, $5)"
       " ON DUPLICATE KEY UPDATE"
       " taker = IF((waiting = 0 AND sharing = 0 AND (owner IS NULL OR expires <= VALUES(since)))"
       " OR " HOLDFAST_MINE
       ", VALUES(owner), NULL),"
-      " token = IF(taker IS NULL, token, LAST_INSERT_ID(token + IF(" HOLDFAST_MINE
-      ", 0, 1))),"
+      " token = IF(taker IS NULL, token + LAST_INSERT_ID(0), LAST_INSERT_ID(IF(" HOLDFAST_MINE
+      ", token, GREATEST(token + 1, VALUES(token))))),"
       " since = IF(taker IS NULL OR " HOLDFAST_MINE
       ", since, VALUES(since)),"
       " ttl = IF(taker IS NULL, ttl, VALUES(ttl)),"
@@ -134,8 +139,8 @@ table::Dialect make() {
   // next is told without the server.
   sql.pass_on.statements = {
       "UPDATE holdfast_lock l STRAIGHT_JOIN holdfast_waiter w ON w.name = l.name AND w.seq = l.head"
-      " SET l.token = l.token + 1, l.owner = w.claim, l.since = " HOLDFAST_CLOCK
-      ", l.expires = " HOLDFAST_CLOCK
+      " SET l.token = GREATEST(l.token + 1, " HOLDFAST_MICROSECONDS
+      "), l.owner = w.claim, l.since = " HOLDFAST_CLOCK ", l.expires = " HOLDFAST_CLOCK
       " + LEAST(w.ttl, $3), l.ttl = LEAST(w.ttl, $3), l.label = w.label, l.head = w.seq + 1,"
       " l.waiting = l.waiting - IF(LAST_INSERT_ID(" HOLDFAST_LISTENER
       ") > 0, 1, 1), w.mode = -1"
@@ -152,7 +157,8 @@ table::Dialect make() {
       " FROM holdfast_lock l STRAIGHT_JOIN holdfast_waiter w ON w.name = l.name"
       " WHERE l.name = $1 AND l.owner = $2 AND l.sharing = 0 AND w.mode >= 0"
       " ORDER BY w.seq LIMIT 1 FOR UPDATE",
-      "UPDATE holdfast_lock SET token = LAST_INSERT_ID(token + 1), owner = @hf_claim,"
+      "UPDATE holdfast_lock SET token = LAST_INSERT_ID(GREATEST(token + 1, " HOLDFAST_MICROSECONDS
+      ")), owner = @hf_claim,"
       " since = " HOLDFAST_CLOCK ", expires = " HOLDFAST_CLOCK
       " + @hf_ttl, ttl = @hf_ttl, label = @hf_label, waiting = waiting - 1, head = @hf_seq + 1"
       " WHERE name = $1"
@@ -230,6 +236,26 @@ Listening listen_for(const std::vector<table::TableServer::Awaited>& awaited,
   }
   both.sleep.text += ")";
   return both;
+}
+
+Bounded::Bounded(std::vector<SqlStatement> given) {
+  const auto add = [&](const std::string& timeout_s) {
+    added.push_back(statements.size());
+    statements.push_back({"SET SESSION wait_timeout = " + timeout_s, {}});
+  };
+  for (SqlStatement& each : given) {
+    if (each.text.starts_with(kBegin)) add(kTransactionTimeout);
+    const bool ends = each.text == table_sql().commit || each.text == table_sql().rollback;
+    statements.push_back(std::move(each));
+    if (ends) add(kCallTimeout);
+  }
+}
+
+void Bounded::strip(SqlOutcome& outcome) const {
+  for (auto each = added.rbegin(); each != added.rend(); ++each) {
+    if (*each >= outcome.results.size()) continue;
+    outcome.results.erase(outcome.results.begin() + static_cast<std::ptrdiff_t>(*each));
+  }
 }
 
 const table::Dialect& table_sql() {

@@ -7,6 +7,23 @@ namespace holdfast::internal::mysql {
 
 const table::Dialect& table_sql();
 
+// How long the server keeps a connection of ours that says nothing, in seconds (MySQL counts no
+// fractions): inside a transaction, which locks rows; between two calls; and that of a listener.
+inline constexpr const char* kTransactionTimeout = "3";
+inline constexpr const char* kCallTimeout = "600";
+inline constexpr const char* kListenerTimeout = "60";
+
+// A request whose transactions the server ends when the client falls silent inside them. MariaDB has a
+// setting for that; for MySQL, which has none, wait_timeout is short for as long as a transaction lasts.
+struct Bounded {
+  explicit Bounded(std::vector<SqlStatement> given);
+  // Removes what the added statements answered.
+  void strip(SqlOutcome& outcome) const;
+
+  std::vector<SqlStatement> statements;
+  std::vector<std::size_t> added;  // which of them were not given
+};
+
 // What a listener sends. `sleep`: sleeps, unless one of these was granted something already. Any answer
 // but nothing means that nobody keeps the listener from its lock, so that it cannot sleep.
 // `news`: claim, token and remaining time of who holds what they wait for.

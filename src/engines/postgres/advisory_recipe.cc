@@ -8,8 +8,7 @@ class AdvisoryRecipe final : public SessionRecipe {
  public:
   AdvisoryRecipe(Runtime& runtime, const Settings& settings)
       : SessionRecipe(runtime, settings, "advisory") {
-    guarantees_ = advisory_guarantees();
-    if (!settings.tokens) guarantees_.token = TokenStrength::none;
+    set_guarantees(advisory_guarantees());
   }
 
   // The token is drawn after the lock is ours: the MATERIALIZED expression is computed first, and
@@ -137,11 +136,16 @@ class AdvisoryRecipe final : public SessionRecipe {
   static constexpr const char* kOwnSession = "current_setting('application_name')";
 
   // As drawing(), for one of several: `drawn` and `noted`. `from` is where the new row comes from.
-  static std::string sharing(const std::string& from) {
-    return "drawn AS (INSERT INTO holdfast_token AS t (lock_key, name, token)"
-           " SELECT $1::bytea, $5::bytea, 1" +
-           from +
-           " ON CONFLICT (lock_key) DO UPDATE SET token = t.token + 1 RETURNING token),"
+  // The longest ttl of all that share it stays in the lock's own row.
+  std::string sharing(const std::string& from) const {
+    return "drawn AS (INSERT INTO holdfast_token AS t (lock_key, name, token, session, ttl_us)"
+           " SELECT $1::bytea, $5::bytea, " +
+           first_token() + ", " + kOwnSession + ", $4::bigint" + from +
+           " ON CONFLICT (lock_key) DO UPDATE SET token = " + next_token() +
+           ", session = excluded.session, ttl_us = CASE WHEN " + of_this_life() +
+           " THEN greatest(t.ttl_us, excluded.ttl_us) ELSE excluded.ttl_us END WHERE " +
+           may_be_granted() +
+           " RETURNING token),"
            " noted AS (INSERT INTO holdfast_shared"
            " (claim, lock_key, session, token, label, since, ttl_us)"
            " SELECT $2::bytea, $1::bytea, current_setting('application_name'), token, $3::bytea,"
@@ -187,8 +191,9 @@ Guarantees advisory_guarantees() {
       .no_permits_because = "an advisory lock is exclusive or shared; recipe=table has them",
       .notes =
           "pg_advisory_lock on a connection for each lock that is held or waited for. The lock "
-          "ends with its connection: lost() tells at once when the server closes it. Locks are "
-          "per server: after a fail-over the new one knows nothing of them."};
+          "ends with its connection: lost() tells at once when the server closes it. After "
+          "a restart or a failover nobody is granted a lock for the ttl of its last grant, if that "
+          "was not forgotten; with tokens=no it is granted at once."};
 }
 
 }  // namespace holdfast::internal::postgres

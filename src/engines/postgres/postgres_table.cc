@@ -13,10 +13,20 @@ using table::Trouble;
 
 namespace {
 
-// A client that is stopped inside a transaction is thrown out after this time, and its locks on
-// rows with it.
+// Every setting that matters here, whatever the database's defaults are; these win over those that all
+// recipes share. A client that is stopped inside a transaction is thrown out after three seconds, and its
+// locks on rows with it; so is one that does not read its answer, or whose host has vanished.
 constexpr const char* kPrepareSession =
-    "SELECT pg_backend_pid(), set_config('idle_in_transaction_session_timeout', '3s', false), ";
+    ", set_config('idle_in_transaction_session_timeout', '3s', false),"
+    " set_config('statement_timeout', '0', false), set_config('bytea_output', 'hex', false),"
+    " set_config('tcp_user_timeout', '10s', false), set_config('tcp_keepalives_idle', '10', false),"
+    " set_config('tcp_keepalives_interval', '5', false),"
+    " set_config('tcp_keepalives_count', '3', false),"
+    " CASE WHEN current_setting('transaction_timeout', true) IS NOT NULL"
+    " THEN set_config('transaction_timeout', '0', false) END,"
+    " set_config('lock_timeout', $1, false), set_config('idle_session_timeout', $2, false)";
+// A listener says nothing by itself: so often it is asked whether it is still there.
+constexpr Duration kListenerPace = std::chrono::seconds(15);
 constexpr const char* kNoPooling =
     "; is there a proxy that pools transactions? Connect to the server itself, or let the proxy "
     "pool "
@@ -43,12 +53,21 @@ std::vector<std::string> table_schema(const Settings& settings) {
   return statements;
 }
 
+// (A renewal is asked again and again: it need not wait for long at a time.)
+const PostgresTable::Use PostgresTable::kCalls{.lock_timeout = "5s", .idle_timeout = "10min"};
+const PostgresTable::Use PostgresTable::kRenewals{.lock_timeout = "1s", .idle_timeout = "10min"};
+const PostgresTable::Use PostgresTable::kListening{.lock_timeout = "5s", .idle_timeout = "1min"};
+
 PostgresTable::PostgresTable(Runtime& runtime, Settings settings)
     : runtime_(runtime),
       settings_(std::move(settings)),
       connections_(
-          runtime, [this] { return open(); }, settings_.connections,
+          runtime, [this] { return open(kCalls); }, settings_.connections,
           "PostgreSQL at " + settings_.login.endpoint.display()),
+      renewals_(
+          runtime, [this] { return open(kRenewals); }, table::kRenewalConnections,
+          "PostgreSQL at " + settings_.login.endpoint.display()),
+      wanted_(runtime),
       reopening_(
           runtime, [this] { return open_listener(); }, [] {}),
       background_(runtime) {}
@@ -61,13 +80,15 @@ Failure PostgresTable::failed(Code code, const std::string& why) const {
   return Failure(code, "PostgreSQL at " + settings_.login.endpoint.display() + ": " + why);
 }
 
-Task<Result<std::unique_ptr<PostgresConnection>>> PostgresTable::connect() {
+Task<Result<std::unique_ptr<PostgresConnection>>> PostgresTable::connect(Use use) {
   const Deadline deadline = Deadline::at(runtime_.now() + settings_.connect_timeout);
   Result<std::unique_ptr<PostgresConnection>> connected =
       co_await PostgresConnection::connect(runtime_, settings_.login, deadline);
   if (!connected) co_return failed(connected.code(), connected.message());
   std::vector<SqlStatement> statements;
-  statements.push_back({std::string(kPrepareSession) + kSessionSettings, {}});
+  statements.push_back(
+      {std::string("SELECT pg_backend_pid(), ") + kSessionSettings + kPrepareSession,
+       {std::string(use.lock_timeout), std::string(use.idle_timeout)}});
   for (SqlStatement& statement : use_schema(settings_)) statements.push_back(std::move(statement));
   const SqlOutcome prepared = co_await (*connected)->run(std::move(statements), deadline);
   if (!prepared.ok()) {
@@ -83,8 +104,8 @@ Task<Result<std::unique_ptr<PostgresConnection>>> PostgresTable::connect() {
   co_return connected;
 }
 
-Task<Result<std::unique_ptr<SqlConnection>>> PostgresTable::open() {
-  Result<std::unique_ptr<PostgresConnection>> connected = co_await connect();
+Task<Result<std::unique_ptr<SqlConnection>>> PostgresTable::open(Use use) {
+  Result<std::unique_ptr<PostgresConnection>> connected = co_await connect(use);
   if (!connected) co_return connected.failure();
   co_return std::unique_ptr<SqlConnection>(std::move(connected).value());
 }
@@ -95,6 +116,7 @@ void PostgresTable::close() {
   reopening_.abandon();
   listener_.reset();
   connections_.close();
+  renewals_.close();
 }
 
 // ---- Errors ------------------------------------------------------------------------------------
@@ -184,7 +206,7 @@ Task<Result<void>> PostgresTable::listen(Deadline deadline, std::stop_token stop
 }
 
 Task<Result<void>> PostgresTable::open_listener() {
-  Result<std::unique_ptr<PostgresConnection>> connected = co_await connect();
+  Result<std::unique_ptr<PostgresConnection>> connected = co_await connect(kListening);
   if (!connected) co_return connected.failure();
   const auto fresh = static_cast<ProcessId>(runtime_.random() >> 1);
   std::vector<SqlStatement> statements;
@@ -202,6 +224,7 @@ Task<Result<void>> PostgresTable::open_listener() {
   }
   former_.moved(fresh);
   listener_ = std::move(connected).value();
+  listening_since_ = runtime_.now();
   process_ = fresh;
   listener_->hear_notifications(
       [this](std::string_view, std::string_view payload) { on_notification(payload); });
@@ -209,19 +232,44 @@ Task<Result<void>> PostgresTable::open_listener() {
 }
 
 Task<void> PostgresTable::keep_listening() {
+  const std::stop_token stop = background_.stop_token();
+  ProcessId heard_as = process_;
   for (;;) {
-    if (listening()) {
-      const Woken woken =
-          co_await listener_->lost().wait(Deadline::never(), background_.stop_token());
-      if (woken == Woken::cancelled) co_return;
+    if (co_await wanted_.wait(Deadline::never(), stop) == Woken::cancelled) co_return;
+    if (!listening()) {
+      // The pause between two attempts is Reopening's.
+      reopening_.begin();
+      if (co_await reopening_.wait(Deadline::never(), stop) == Woken::cancelled) co_return;
+      if (!listening()) continue;
     }
-    // The pause between two attempts is Reopening's.
-    reopening_.begin();
-    if (co_await reopening_.wait(Deadline::never(), background_.stop_token()) == Woken::cancelled) {
-      co_return;
+    // It may also be somebody else who has opened it anew.
+    if (std::exchange(heard_as, process_) != process_ && on_deaf) on_deaf();
+    const Deadline pace = Deadline::at(runtime_.now() + runtime_.jitter(kListenerPace));
+    const Woken woken = co_await listener_->lost().wait(pace, stop);
+    if (woken == Woken::cancelled) co_return;
+    if (woken != Woken::timed_out) continue;
+    if (awaited().empty()) {
+      wanted_.reset();
+    } else {
+      co_await prove_listener();
     }
-    if (listening() && on_deaf) on_deaf();
   }
+}
+
+Task<void> PostgresTable::prove_listener() {
+  std::vector<SqlStatement> anything(1, SqlStatement{"SELECT 1", {}});
+  const Deadline deadline = Deadline::at(runtime_.now() + settings_.request_timeout);
+  const std::shared_ptr<PostgresConnection> listener = listener_;
+  // One that does not answer is closed, and replaced.
+  static_cast<void>(
+      co_await listener->run(std::move(anything), deadline, background_.stop_token()));
+}
+
+void PostgresTable::now_waiting() { wanted_.set(); }
+
+void PostgresTable::missed_wake() {
+  const bool is_new = runtime_.now() < listening_since_ + table::kNewListener;
+  if (listener_ && !is_new) listener_->close();
 }
 
 void PostgresTable::wake(const table::Wake& wake, const table::ServerRows&,

@@ -20,6 +20,7 @@ class PostgresTable final : public table::TableServer {
 
   const table::Dialect& dialect() const override;
   table::ConnectionPool& connections() override { return connections_; }
+  table::ConnectionPool& renewals() override { return renewals_; }
   table::Trouble trouble_with(const SqlError& error) const override;
   Failure failure_of(const SqlError& error) const override;
   Task<Result<void>> make_tables(Deadline deadline) override;
@@ -27,22 +28,37 @@ class PostgresTable final : public table::TableServer {
   table::ProcessId process() const override { return process_; }
   void wake(const table::Wake& wake, const table::ServerRows& rows,
             std::vector<SqlStatement>& inside, std::vector<SqlStatement>& after) override;
+  void now_waiting() override;
+  void missed_wake() override;
   void close() override;
 
  private:
   bool listening() const { return listener_ && listener_->connected(); }
-  Task<Result<std::unique_ptr<PostgresConnection>>> connect();
-  Task<Result<std::unique_ptr<SqlConnection>>> open();
+  // What a connection is for decides how long the server waits for a row, and for us.
+  struct Use {
+    const char* lock_timeout;
+    const char* idle_timeout;
+  };
+  static const Use kCalls;
+  static const Use kRenewals;
+  static const Use kListening;
+  Task<Result<std::unique_ptr<PostgresConnection>>> connect(Use use);
+  Task<Result<std::unique_ptr<SqlConnection>>> open(Use use);
   Task<Result<void>> open_listener();
-  // Listens again when the connection is lost, for as long as this client lives.
+  // Listens again when the connection is lost while anybody waits, for as long as this client lives. A
+  // connection can also end without a word: the listener is asked from time to time.
   Task<void> keep_listening();
+  Task<void> prove_listener();
   void on_notification(std::string_view payload);
   Failure failed(Code code, const std::string& why) const;
 
   Runtime& runtime_;
   Settings settings_;
   table::ConnectionPool connections_;
-  std::unique_ptr<PostgresConnection> listener_;
+  table::ConnectionPool renewals_;
+  std::shared_ptr<PostgresConnection> listener_;  // also of the one that asks it
+  Event wanted_;                                  // somebody waits
+  BootTime listening_since_{};
   table::ProcessId process_ = 0;
   table::FormerProcesses former_;
   bool keeping_ = false;

@@ -8,8 +8,7 @@ namespace holdfast::internal::postgres {
 class RowRecipe final : public SessionRecipe {
  public:
   RowRecipe(Runtime& runtime, const Settings& settings) : SessionRecipe(runtime, settings, "row") {
-    guarantees_ = row_guarantees();
-    if (!settings.tokens) guarantees_.token = TokenStrength::none;
+    set_guarantees(row_guarantees());
   }
 
   // NOWAIT would be an error each time, in the server's log as well.
@@ -105,7 +104,9 @@ Guarantees row_guarantees() {
       .notes =
           "SELECT … FOR UPDATE on a connection for each lock that is held or waited for, in a "
           "transaction that stays open and keeps VACUUM back. The lock ends with its connection: "
-          "lost() tells at once when the server closes it."};
+          "lost() tells at once when the server closes it. After a restart or a failover nobody is "
+          "granted a lock for the ttl of its last grant, if that was not forgotten; with tokens=no "
+          "it is granted at once."};
 }
 
 }  // namespace holdfast::internal::postgres

@@ -16,14 +16,39 @@ using session::Batch;
 using session::Key;
 using session::Trouble;
 
-constexpr std::size_t kMostApplication = 40;  // The server cuts it after 63 bytes.
+// The server cuts a session's name after 63 bytes: this, a blank, 16 digits, and Life::id.
+constexpr std::size_t kMostApplication = 31;
+constexpr const char* kLifeSize = "15";
 
 constexpr const char* kPrepareSession =
     ", set_config('statement_timeout', '0', false),"
     " set_config('idle_in_transaction_session_timeout', '0', false),"
+    // Sessions whose client is gone without a word, those that wait for a lock among them.
+    " set_config('tcp_keepalives_idle', '10', false),"
+    " set_config('tcp_keepalives_interval', '5', false),"
+    " set_config('tcp_keepalives_count', '4', false),"
+    " set_config('tcp_user_timeout', '30000', false),"
+    " set_config('idle_session_timeout', '10min', false),"
     // Else it would not see that the client of a session that waits has gone.
-    " set_config('client_connection_check_interval', '500ms', false),"
-    " set_config('application_name', $1::text, false)";
+    " set_config('client_connection_check_interval', '500ms', false)";
+
+constexpr const char* kNowUs = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
+
+// Who answers, and its life. A crash of one backend ends all others, and the server begins anew without
+// a new postmaster; but it throws its statistics away. When a standby took over it does not tell: before
+// the first checkpoint of its timeline, and before now.
+// $1: the session's name, without the life.
+constexpr const char* kMeet =
+    "WITH here AS MATERIALIZED (SELECT CASE WHEN pg_is_in_recovery() THEN '00000000'"
+    " ELSE substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8) END AS timeline,"
+    " (extract(epoch FROM greatest(pg_postmaster_start_time(),"
+    " pg_stat_get_bgwriter_stat_reset_time())) * 1000000)::bigint AS began)"
+    " SELECT pg_backend_pid(), CASE WHEN pg_is_in_recovery() THEN 1 ELSE 0 END, h.began,"
+    " (extract(epoch FROM CASE WHEN c.timeline_id = ('x' || h.timeline)::bit(32)::integer"
+    " THEN c.checkpoint_time ELSE clock_timestamp() END) * 1000000)::bigint,"
+    " set_config('application_name', $1::text || '@' || right(h.timeline, 4)"
+    " || left(md5(h.began::text), 10), false)"
+    " FROM here h, pg_control_checkpoint() c";
 
 // Of holders().
 constexpr const char* kHolderColumns =
@@ -105,11 +130,11 @@ Task<Result<session::Opened>> SessionRecipe::connect(Deadline deadline) {
   if (!made) co_return failed(made.code(), made.message());
   PostgresConnection& connection = **made;
   const std::uint64_t unique = runtime_.random();
-  const std::string peer = settings_.login.application.substr(0, kMostApplication) + " " +
+  const std::string name = settings_.login.application.substr(0, kMostApplication) + " " +
                            to_hex({reinterpret_cast<const std::uint8_t*>(&unique), sizeof unique});
   Batch batch(2);
-  batch[0] = {std::string("SELECT ") + kSessionSettings + kPrepareSession, {peer}};
-  batch[1].text = "SELECT pg_backend_pid()";
+  batch[0].text = std::string("SELECT ") + kSessionSettings + kPrepareSession;
+  batch[1] = {kMeet, {name}};
   for (SqlStatement& statement : use_schema(settings_)) batch.push_back(std::move(statement));
   constexpr int kHasTransactionTimeout = 170000;
   if (connection.server_version() >= kHasTransactionTimeout) {
@@ -123,7 +148,10 @@ Task<Result<session::Opened>> SessionRecipe::connect(Deadline deadline) {
   }
   session::Opened opened;
   opened.number = static_cast<std::uint64_t>(outcome.results.at(1).number(0, 0));
-  opened.peer = peer;
+  opened.peer = outcome.results.at(1).bytes(0, 4);
+  if (outcome.results.at(1).number(0, 1) == 1) {
+    co_return failed(Code::unreachable, "it can only be read: is it a standby?");
+  }
   // Once more: a proxy that pools transactions may have another backend for each.
   Batch again(1);
   again[0].text = "SELECT pg_backend_pid(), current_setting('application_name')";
@@ -135,14 +163,33 @@ Task<Result<session::Opened>> SessionRecipe::connect(Deadline deadline) {
   }
   const auto later_number = static_cast<std::uint64_t>(later.results.at(0).number(0, 0));
   if (static_cast<int>(opened.number) != connection.backend_pid() ||
-      later_number != opened.number || later.results.at(0).bytes(0, 1) != peer) {
+      later_number != opened.number || later.results.at(0).bytes(0, 1) != opened.peer) {
     co_return failed(Code::misconfigured,
                      "there is a proxy that pools connections; a lock needs a session of its own: "
                      "connect to the server itself, or let the proxy pool sessions");
   }
+  meet(outcome.results.at(1));
   opened.descriptor = connection.descriptor();
   opened.connection = std::move(made).value();
   co_return opened;
+}
+
+void SessionRecipe::meet(const SqlRows& rows) {
+  const std::string session = rows.bytes(0, 4);
+  const std::size_t place = session.rfind('@');
+  Life life{.id = place == std::string::npos ? "" : session.substr(place),
+            .began_us = rows.number(0, 2),
+            .promoted_us = rows.number(0, 3),
+            .met = runtime_.now()};
+  if (life.id != life_.id)
+    life_ = std::move(life);  // Else we know it better: later checkpoints say less.
+}
+
+void SessionRecipe::set_guarantees(Guarantees guarantees) {
+  guarantees_ = std::move(guarantees);
+  if (settings_.tokens) return;
+  guarantees_.token = TokenStrength::none;
+  guarantees_.exclusion = Exclusion::best_effort;
 }
 
 Trouble SessionRecipe::trouble_with(const SqlError& error) const {
@@ -214,6 +261,12 @@ Batch SessionRecipe::find_session(std::uint64_t number, const std::string& peer)
   return batch;
 }
 
+Batch SessionRecipe::find_waiting(std::uint64_t number, const std::string& peer) const {
+  Batch batch = find_session(number, peer);
+  batch[0].text += " AND state NOT LIKE 'idle%'";
+  return batch;
+}
+
 // ---- Tokens ------------------------------------------------------------------------------------
 
 std::vector<SqlValue> noting_values(const Key& key, const Claim& claim) {
@@ -225,10 +278,48 @@ std::vector<SqlValue> SessionRecipe::own_values(const session::Opened& session) 
   return {session.peer, static_cast<std::int64_t>(session.number)};
 }
 
-std::string SessionRecipe::drawing(const std::string& session, const std::string& where) {
-  return "UPDATE holdfast_token t SET token = t.token + 1, claim = $2::bytea, session = " +
-         session + ", label = $3::bytea, since = clock_timestamp(), ttl_us = $4::bigint" + where +
-         " t.lock_key = $1::bytea";
+// After a failover, or with a backup that was restored, the row may be an old one: the clock is ahead of
+// what it has forgotten.
+std::string SessionRecipe::next_token() {
+  return std::string("greatest(t.token + 1, ") + kNowUs + ")";
+}
+std::string SessionRecipe::first_token() { return kNowUs; }
+
+std::string SessionRecipe::of_this_life() const {
+  return std::string("right(t.session, ") + kLifeSize + ") = '" + life_.id + "'";
+}
+
+// The last word of its holder came before this life began; or, if it was another server's, before this
+// one took over. (A name without a life was given by an earlier version.)
+std::string SessionRecipe::over() const {
+  const std::string life = std::string("right(t.session, ") + kLifeSize + ")";
+  return "(coalesce(t.ttl_us, 0) + CASE WHEN left(" + life + ", 5) = '" + life_.id.substr(0, 5) +
+         "' OR left(" + life + ", 1) <> '@' THEN " + std::to_string(life_.began_us) + " ELSE " +
+         std::to_string(life_.promoted_us) + " END)";
+}
+
+// In any case it is over if its ttl has passed since we met this life, whatever the server's clock says.
+std::string SessionRecipe::may_be_granted() const {
+  return "(t.session IS NULL OR " + of_this_life() + " OR " + kNowUs + " >= " + over() +
+         " OR coalesce(t.ttl_us, 0) <= " + std::to_string(life_.waited_us) + ")";
+}
+
+Batch SessionRecipe::quarantine(const Key& key) {
+  if (!settings_.tokens) return {};
+  life_.waited_us =
+      std::chrono::duration_cast<std::chrono::microseconds>(runtime_.now() - life_.met).count();
+  return {{"SELECT least(" + over() + " - " + kNowUs + ", t.ttl_us - " +
+               std::to_string(life_.waited_us) +
+               ") FROM holdfast_token t WHERE t.lock_key = $1::bytea AND NOT " + may_be_granted(),
+           {key.hash},
+           true}};
+}
+
+std::string SessionRecipe::drawing(const std::string& session, const std::string& where) const {
+  return "UPDATE holdfast_token t SET token = " + next_token() +
+         ", claim = $2::bytea, session = " + session +
+         ", label = $3::bytea, since = clock_timestamp(), ttl_us = $4::bigint" + where +
+         " t.lock_key = $1::bytea AND " + may_be_granted();
 }
 
 Batch SessionRecipe::prepare(const Key& key) const {

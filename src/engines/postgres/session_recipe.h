@@ -7,6 +7,11 @@
 //
 // Who drew the last token holds while its session has the lock: the server knows that, and knows the
 // session by the name that each of ours gives itself. So a release need not write anything.
+//
+// The row outlives the server's sessions. When all of them have ended at once (a restart, a crash of one
+// backend, a standby that took over), a holder that was cut off still believes in its lock. So the name
+// of a session ends with the life of the server that it belongs to, and no token is drawn before the ttl
+// of the last grant of another life is over.
 #pragma once
 
 #include <memory>
@@ -16,6 +21,15 @@
 #include "engines/session/recipe.h"
 
 namespace holdfast::internal::postgres {
+
+// One life of one server, from when it had no sessions until it ends them all.
+struct Life {
+  std::string id;                // '@', four digits of the timeline, ten that tell when it began
+  std::int64_t began_us = 0;     // since 1970, on the server's clock
+  std::int64_t promoted_us = 0;  // if a standby took over for another server, that was before
+  BootTime met;                  // when this client first heard of it
+  std::int64_t waited_us = 0;    // since then: grants of before with no longer ttl are over
+};
 
 class SessionRecipe : public session::Recipe {
  public:
@@ -31,11 +45,13 @@ class SessionRecipe : public session::Recipe {
   bool wait_ends_by_itself() const override { return false; }
   bool has_tokens() const override { return settings_.tokens; }
   session::Batch prepare(const session::Key& key) const override;
+  session::Batch quarantine(const session::Key& key) override;
   session::Batch make_tables() const override;
   std::optional<Failure> no_tables() const override;
   session::Batch interrupt(const session::Opened& session) const override;
   session::Batch end_session(std::uint64_t number, const std::string& peer) const override;
   session::Batch find_session(std::uint64_t number, const std::string& peer) const override;
+  session::Batch find_waiting(std::uint64_t number, const std::string& peer) const override;
   session::Batch look(const session::Key& key) const override;
   LockInfo seen(const Name& name, const SqlOutcome& outcome) const override;
   session::Batch look_at_all(const std::string& prefix) const override;
@@ -55,7 +71,17 @@ class SessionRecipe : public session::Recipe {
   static std::vector<SqlValue> own_values(const session::Opened& session);
   // Draws a token and notes who holds: the session with this name, an expression. `where`: what comes
   // in front of the lock's key.
-  static std::string drawing(const std::string& session, const std::string& where);
+  std::string drawing(const std::string& session, const std::string& where) const;
+  // The next token of the row `t`, and the first.
+  static std::string next_token();
+  static std::string first_token();
+  // Of the row `t`: whether its last grant is one of this life, which the lock itself excludes, and when
+  // it is over for its holder if not.
+  std::string of_this_life() const;
+  std::string over() const;
+  std::string may_be_granted() const;
+  // With tokens=no nobody remembers who held what before a restart.
+  void set_guarantees(Guarantees guarantees);
   const Settings& settings() const { return settings_; }
 
   Guarantees guarantees_;
@@ -65,10 +91,12 @@ class SessionRecipe : public session::Recipe {
   // Those who hold, as something to select from, called `h`.
   std::string holders() const;
   std::string hash_of(const std::string& name) const;
+  void meet(const SqlRows& rows);
 
   Runtime& runtime_;
   Settings settings_;
   std::string recipe_;
+  Life life_;  // of the server that was connected to last
 };
 
 // Claim ids travel as their 16 bytes.

@@ -10,6 +10,12 @@ std::string quoted(const std::string& identifier) {
   return text + "\"";
 }
 
+std::string literal(const std::string& content) {
+  std::string text = "E'";
+  for (const char each : content) text.append(each == '\'' || each == '\\' ? 2 : 1, each);
+  return text + "'";
+}
+
 }  // namespace
 
 std::vector<SqlStatement> use_schema(const Settings& settings) {
@@ -20,7 +26,11 @@ std::vector<SqlStatement> use_schema(const Settings& settings) {
 std::vector<std::string> make_schema(const Settings& settings) {
   if (settings.schema.empty()) return {};
   const std::string schema = quoted(settings.schema);
-  return {"CREATE SCHEMA IF NOT EXISTS " + schema, "SET search_path TO " + schema};
+  // `CREATE SCHEMA IF NOT EXISTS` alone needs the right to create schemas even where this one exists.
+  const std::string create = "BEGIN IF to_regnamespace(" + literal(schema) +
+                             ") IS NULL THEN CREATE SCHEMA IF NOT EXISTS " + schema +
+                             "; END IF; END";
+  return {"DO " + literal(create), "SET search_path TO " + schema};
 }
 
 }  // namespace holdfast::internal::postgres

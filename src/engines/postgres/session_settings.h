@@ -13,6 +13,9 @@ namespace holdfast::internal::postgres {
 // A list of set_config(…), to be selected.
 inline constexpr const char* kSessionSettings =
     "set_config('default_transaction_isolation', 'read committed', false),"
+    " set_config('default_transaction_read_only', 'off', false),"
+    // As the driver reads bytes.
+    " set_config('bytea_output', 'hex', false),"
     " set_config('lock_timeout', '0', false), set_config('idle_session_timeout', '0', false),"
     // A token that is not on disk when it is used may come again.
     " set_config('synchronous_commit', CASE current_setting('synchronous_commit')"

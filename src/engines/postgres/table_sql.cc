@@ -7,7 +7,8 @@ namespace holdfast::internal::postgres {
 namespace {
 
 // Not now(), which stands still from the begin of the transaction: a row may be waited for.
-#define HOLDFAST_CLOCK "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint * 1000"
+#define HOLDFAST_MICROSECONDS "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
+#define HOLDFAST_CLOCK HOLDFAST_MICROSECONDS " * 1000"
 
 #define HOLDFAST_WAITER_COLUMNS \
   "w.seq, w.claim, w.mode, w.permits, w.ttl, w.process, w.outlives, w.since, w.label"
@@ -42,22 +43,43 @@ table::Dialect make() {
   sql.begin_reading = {"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"};
   sql.commit = "COMMIT";
   sql.rollback = "ROLLBACK";
-  // excluded.since is now.
+  // excluded.since is now, excluded.token the same in microseconds.
   sql.take = {
       "INSERT INTO holdfast_lock AS l (name, full_name, token, owner, since, expires, ttl, label)"
-      " SELECT $1::bytea, $2::bytea, 1, $3::bytea, c.now, c.now + $4::bigint, $4::bigint, $5::bytea"
+      " SELECT $1::bytea, $2::bytea, c.now / 1000, $3::bytea, c.now, c.now + $4::bigint, "
+      "$4::bigint, $5::bytea"
       " FROM (SELECT " HOLDFAST_CLOCK
       " AS now) c"
       " ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, label = excluded.label,"
       " expires = excluded.expires, ttl = excluded.ttl,"
       " token = CASE WHEN l.owner = excluded.owner AND l.expires > excluded.since"
-      " THEN l.token ELSE l.token + 1 END,"
+      " THEN l.token ELSE greatest(l.token + 1, excluded.token) END,"
       " since = CASE WHEN l.owner = excluded.owner AND l.expires > excluded.since"
       " THEN l.since ELSE excluded.since END"
       " WHERE (l.waiting = 0 AND l.sharing = 0 AND"
       " (l.owner IS NULL OR l.expires <= excluded.since))"
       " OR (l.owner = excluded.owner AND l.expires > excluded.since)"
-      " RETURNING token"};
+      " RETURNING token, ctid"};
+  // The newest version of a row is mostly the last one in the index: to begin there finds it without going
+  // through those before it. (With name = $1 the server would not heed the order.) Without a row, or if
+  // the row changes meanwhile, this may take nothing.
+  const std::string newest =
+      "(SELECT ctid FROM holdfast_lock WHERE name >= $1 AND name <= $1 ORDER BY name DESC LIMIT 1)";
+  const std::string mine = "(l.owner = $3::bytea AND l.expires > c.now)";
+  sql.take_moving =
+      "UPDATE holdfast_lock l SET owner = $3::bytea, label = $5::bytea,"
+      " expires = c.now + $4::bigint, ttl = $4::bigint,"
+      " token = CASE WHEN " +
+      mine + " THEN l.token ELSE greatest(l.token + 1, c.now / 1000) END, since = CASE WHEN " +
+      mine +
+      " THEN l.since ELSE c.now END FROM (SELECT " HOLDFAST_CLOCK
+      " AS now OFFSET 0) c WHERE l.ctid = " +
+      newest +
+      " AND l.name = $1::bytea AND $2::bytea IS NOT DISTINCT FROM l.full_name"
+      " AND ((l.waiting = 0 AND l.sharing = 0 AND (l.owner IS NULL OR l.expires <= c.now)) OR " +
+      mine + ") RETURNING l.token, l.ctid";
+  sql.free_moving = "UPDATE holdfast_lock SET owner = NULL WHERE ctid = " + newest +
+                    " AND name = $1 AND owner = $2 AND waiting = 0";
   sql.free = "UPDATE holdfast_lock SET owner = NULL WHERE name = $1 AND owner = $2 AND waiting = 0";
   sql.make =
       "INSERT INTO holdfast_lock(name, full_name, token) VALUES($1, $2, 0) ON CONFLICT DO NOTHING";
@@ -123,7 +145,9 @@ table::Dialect make() {
   // If the row has to be waited for, the server looks at what it has become, and at the waiter as it
   // was before: who changes the queue has to write the row as well, so that the head is another then.
   sql.pass_on.statements = {
-      "WITH given AS (UPDATE holdfast_lock l SET token = l.token + 1, owner = w.claim,"
+      "WITH given AS (UPDATE holdfast_lock l"
+      " SET token = greatest(l.token + 1, " HOLDFAST_MICROSECONDS
+      "), owner = w.claim,"
       " since = " HOLDFAST_CLOCK ", expires = " HOLDFAST_CLOCK
       " + least(w.ttl, $3::bigint), ttl = least(w.ttl, $3::bigint), label = w.label,"
       " waiting = l.waiting - 1, head = w.seq + 1 FROM holdfast_waiter w"
@@ -140,7 +164,8 @@ table::Dialect make() {
       " AS now FROM holdfast_waiter WHERE name = $1 ORDER BY seq LIMIT 1),"
       " next AS MATERIALIZED (SELECT * FROM head"
       " WHERE mode = 0 AND NOT pg_try_advisory_xact_lock_shared(process)),"
-      " given AS (UPDATE holdfast_lock l SET token = l.token + 1, owner = n.claim, since = n.now,"
+      " given AS (UPDATE holdfast_lock l SET token = greatest(l.token + 1, n.now / 1000),"
+      " owner = n.claim, since = n.now,"
       " expires = n.now + n.ttl, ttl = n.ttl, label = n.label, waiting = l.waiting - 1,"
       " head = n.seq + 1 FROM next n"
       " WHERE l.name = $1 AND l.owner = $2 AND l.sharing = 0"

@@ -292,7 +292,9 @@ Failure failure_of(const Reply& error, const Endpoint& server) {
   if (is("MOVED")) return misconfigured("it is a node of a cluster; write redis+cluster://");
   if (is("READONLY")) return Failure(Code::unreachable, where + "it is a read-only replica");
   if (error.text.find("OOM ") != std::string::npos) {
-    return Failure(Code::unreachable, where + "it is out of memory (maxmemory)");
+    return Failure(
+        Code::unreachable,
+        where + "it is out of memory (maxmemory); it grants no lock until there is some");
   }
   if (is("LOADING")) return Failure(Code::unreachable, where + "it is still loading its data");
   return Failure(Code::unreachable, where + error.text);

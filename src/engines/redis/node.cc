@@ -19,14 +19,15 @@ std::string Invocation::command(bool whole) const {
 }
 
 Node::Node(Runtime& runtime, const ConnectionSettings& settings, const Connection::Locate& where,
-           Duration request_timeout)
+           Duration request_timeout, bool channel_per_run)
     : runtime_(runtime),
       request_timeout_(request_timeout),
       connection_(runtime, settings, where),
       // At the same server, or nobody would hear what it publishes.
       subscription_(
           runtime, settings,
-          [this](Deadline) -> Task<Result<Endpoint>> { co_return connection_.endpoint(); }),
+          [this](Deadline) -> Task<Result<Endpoint>> { co_return connection_.endpoint(); },
+          channel_per_run),
       hurry_(runtime),
       background_(runtime) {
   connection_.on_lost = [this] {
@@ -34,6 +35,10 @@ Node::Node(Runtime& runtime, const ConnectionSettings& settings, const Connectio
     loaded_.clear();
   };
   subscription_.on_grant = [this](const PushedGrant& pushed) { hear(pushed); };
+  subscription_.on_look = [this](const ClaimId& claim) {
+    const auto place = waiters_.find(claim);
+    if (place != waiters_.end()) place->second->tell();
+  };
   subscription_.on_lost = [this] {
     tracked_by_ = 0;
     wake_all();
@@ -145,6 +150,11 @@ Task<bool> Node::watch_key(const std::string& key, Deadline deadline) {
   co_return tracked_by_ == listener;
 }
 
+bool Node::has_restarted_within(Duration span) const {
+  const std::optional<BootTime>& began = subscription_.server_began_again();
+  return began && runtime_.now() - *began < span;
+}
+
 void Node::hear(const PushedGrant& pushed) {
   const auto place = waiters_.find(pushed.claim);
   // Not there: the answer to a question was faster than the push, or the claim has left, and its
@@ -192,6 +202,8 @@ Duration Node::ping_pause() const {
 
 Task<void> Node::ping_while_waiting() {
   constexpr Duration kAnswerWithin = std::chrono::seconds(3);
+  constexpr Duration kOverslept = std::chrono::seconds(2);
+  last_ping_ = std::max(last_ping_, runtime_.now() - std::chrono::seconds(1));
   while (!waiters_.empty()) {
     hurry_.reset();
     pause_ = ping_pause();
@@ -199,7 +211,10 @@ Task<void> Node::ping_while_waiting() {
     const Woken woken = co_await hurry_.wait(next, background_.stop_token());
     if (woken == Woken::cancelled) break;
     if (woken == Woken::signalled) continue;
+    const bool overslept = runtime_.now() - last_ping_ > pause_ + kOverslept;
     last_ping_ = runtime_.now();
+    if (overslept)
+      wake_all();  // This process was stopped: others may have passed over its waiters.
     if (subscription_.listening()) {
       const Deadline limit = request_deadline().sooner(runtime_.now() + kAnswerWithin);
       static_cast<void>(co_await subscription_.ping(limit));  // wakes all if it is dead

@@ -26,12 +26,15 @@ struct Invocation {
 
 class Node {
  public:
+  // `channel_per_run`: see Subscription::channel().
   Node(Runtime& runtime, const ConnectionSettings& settings, const Connection::Locate& where,
-       Duration request_timeout);
+       Duration request_timeout, bool channel_per_run = false);
 
   Connection& connection() { return connection_; }
   const Endpoint& endpoint() const { return connection_.endpoint(); }
   const std::string& channel() const { return subscription_.channel(); }
+  // The server began anew less than `span` ago.
+  bool has_restarted_within(Duration span) const;
   bool listening() const { return subscription_.listening(); }
 
   // An error of the server's is an Answer. With `asking` also a slot that is on its way here.

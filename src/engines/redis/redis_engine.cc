@@ -1,7 +1,7 @@
 #include "engines/redis/redis_engine.h"
 
 #include <algorithm>
-#include <unordered_set>
+#include <unordered_map>
 
 #include "base/crowds.h"
 #include "base/looked_in_vain.h"
@@ -28,6 +28,9 @@ const char* letter_of(Mode mode) {
   return mode == Mode::exclusive ? "x" : mode == Mode::shared ? "s" : "p";
 }
 
+// Not the first attempt of its call: it may have waited before, under another id.
+bool asks_again(const Claim& claim) { return claim.id != claim.call && claim.since != BootTime(); }
+
 Failure cancelled() { return Failure(Code::cancelled, "cancelled by the caller"); }
 
 class RedisEngine final : public Engine {
@@ -50,15 +53,22 @@ class RedisEngine final : public Engine {
   Task<void> close() override;
 
  private:
-  // What the acquire script said.
   struct Asked {
     std::optional<Grant> grant;
     Busy busy;
     bool foreign = false;
+    bool more = false;  // ask again: there was more to do than one script may
+    std::string came;   // when it came to the queue, by the server's clock
     Node* node = nullptr;
     std::uint64_t generation = 0;  // of the connection that it was asked on
   };
   using Waiter = std::optional<Node::Waiter>;
+  // A claim that a server may have in its queue.
+  struct Place {
+    std::vector<std::string> tails;  // the last is the present one; see queue_tail()
+    std::string came;                // when, by the server's clock; empty: unknown
+    BootTime since{};                // when, by ours
+  };
 
   const redis::Settings& settings() const { return performer_.settings(); }
   Deadline request_deadline(Deadline limit) const { return performer_.request_deadline(limit); }
@@ -75,12 +85,15 @@ class RedisEngine final : public Engine {
   Task<Result<Asked>> ask(const Claim& claim, const Keys& keys, Waiter* waiter, Deadline deadline,
                           std::stop_token stop);
   Result<Asked> read_answer(const Claim& claim, const Performed& performed) const;
+  // What a waiter adds to its question so that it keeps its place; nothing if it has none yet.
+  void add_place(const Claim& claim, const Node& node, Words& arguments);
   // For a reply that no script of ours gives. Its connection is not to be trusted any more.
   static Failure nonsense(Node& node);
   Task<Result<Grant>> wait_in_line(const Claim& claim, const Keys& keys, const Wait& wait);
   // Ends what the claim has, and says why.
   Task<Result<Grant>> leave(const Claim& claim, Failure why);
   Task<Result<Grant>> granted(const Claim& claim, const Asked& asked);
+  Task<void> go_on_serving(const Claim& claim, const Keys& keys, Deadline deadline);
   void check_memory(const std::string& info);
 
   Guarantees guarantees_;
@@ -93,7 +106,7 @@ class RedisEngine final : public Engine {
   Script inspect_{redis::inspect_source(), {}};
   redis::Performer performer_;
   redis::Renewals renewals_;
-  std::unordered_set<ClaimId> in_line_;  // claims that a server may have in its queue
+  std::unordered_map<ClaimId, Place> in_line_;
   Crowds crowds_;
 };
 
@@ -121,6 +134,27 @@ std::string RedisEngine::queue_tail(const Claim& claim, const Node& node) {
          std::to_string(milliseconds_of(claim.ttl)) + ' ' + node.channel() + ' ' + claim.label;
 }
 
+void RedisEngine::add_place(const Claim& claim, const Node& node, Words& arguments) {
+  // A server that began before that has been found by its waiters, if they could.
+  constexpr Duration kYoung = std::chrono::seconds(5);
+  const bool again = asks_again(claim);
+  const bool known = in_line_.contains(claim.id);
+  Place& place = in_line_[claim.id];
+  if (!known) place.since = claim.since == BootTime() ? runtime().now() : claim.since;
+  const std::string tail = queue_tail(claim, node);
+  std::erase(place.tails, tail);
+  if (known || again) {
+    const bool lost = (again || !place.tails.empty()) && node.has_restarted_within(kYoung);
+    const auto age =
+        std::chrono::duration_cast<std::chrono::microseconds>(runtime().now() - place.since);
+    arguments.add(std::max<std::int64_t>(age.count(), 0))
+        .add(place.came.empty() ? "0" : std::string_view(place.came))
+        .add(lost ? "1" : "0");
+    for (const std::string& former : place.tails) arguments.add(former);
+  }
+  place.tails.push_back(tail);
+}
+
 Task<Result<RedisEngine::Asked>> RedisEngine::ask(const Claim& claim, const Keys& keys,
                                                   Waiter* waiter, Deadline deadline,
                                                   std::stop_token stop) {
@@ -128,21 +162,30 @@ Task<Result<RedisEngine::Asked>> RedisEngine::ask(const Claim& claim, const Keys
     // Before the request leaves: the push can be faster than the reply.
     if (waiter && (!*waiter || &(*waiter)->node() != &node)) {
       waiter->emplace(node, claim, std::string(keys.word()));
-      in_line_.insert(claim.id);
     }
+    const bool looks = waiter && (in_line_.contains(claim.id) || asks_again(claim));
     Words arguments;
     arguments.join({claim.id.digits(), " ", claim.label})
         .add(milliseconds_of(claim.ttl))
         .add(letter_of(claim.mode))
         .add(claim.permits)
-        .add(waiter ? "1" : "0")
+        .add(looks    ? "2"
+             : waiter ? "1"
+                      : "0")
         .add(queue_tail(claim, node));
+    if (waiter) add_place(claim, node, arguments);
     return Invocation{&acquire_, &keys, std::move(arguments)};
   };
   const Result<Performed> performed = co_await performer_.perform(
       keys, std::cref(invocation_for), waiter != nullptr, deadline, std::move(stop));
   if (!performed) co_return performed.failure();
-  co_return read_answer(claim, *performed);
+  Result<Asked> asked = read_answer(claim, *performed);
+  if (asked && waiter && asked->came.size() > 1) {
+    Place& place = in_line_[claim.id];
+    if (place.came.empty()) place.since = performed->answer.sent_at;
+    place.came = asked->came;
+  }
+  co_return asked;
 }
 
 Failure RedisEngine::nonsense(Node& node) {
@@ -168,14 +211,18 @@ Result<RedisEngine::Asked> RedisEngine::read_answer(const Claim& claim,
                                                std::to_string(claim.permits) +
                                                "; all its users must agree");
   }
-  if (reply.items.size() != 6) return nonsense(*performed.node);
+  if (reply.items.size() != 6 && reply.items.size() != 8) return nonsense(*performed.node);
   const std::string& word = reply.at(2).text;
   const std::optional<redis::WordOwner> owner = redis::owner_of(word);
   const bool group = word.starts_with(redis::kGroupWord);
   // What only looks like ours to the script ("12 x" begins as a claim does) is not.
-  asked.foreign = reply.at(5).as_number() == 1 || (!owner && !group);
+  const bool free = word.empty();  // kept for those who waited before a restart, or for who answers
+  asked.foreign = !free && (reply.at(5).as_number() == 1 || (!owner && !group));
+  asked.more = reply.at(6).as_number() == 1;
+  asked.came = reply.at(7).text;
   if (!asked.foreign) asked.busy.token = static_cast<std::uint64_t>(reply.at(1).as_number());
   asked.busy.holder = owner    ? owner->label
+                      : free   ? "nobody; it waits for its queue to answer"
                       : !group ? redis::kForeignLabel
                                : word.substr(redis::kGroupWord.size());
   if (reply.at(3).as_number() >= 0) {
@@ -197,7 +244,8 @@ Task<Result<Grant>> RedisEngine::acquire(const Claim& claim, const Wait& wait) {
   // standing in the line if need be saves a round trip.
   Node* known = performer_.known(keys);
   const bool may_queue = wait.queue && known && known->listening();
-  if (!may_queue || !crowds_.contains(claim.name, runtime().now())) {
+  const bool returns = wait.queue && asks_again(claim);  // to its place in the line
+  if (!returns && (!may_queue || !crowds_.contains(claim.name, runtime().now()))) {
     if (wait.stop.stop_requested()) co_return cancelled();
     std::optional<Result<Asked>> taken;
     if (claim.mode == Mode::exclusive && claim.ttl <= redis::kLongestTaken) {
@@ -215,7 +263,9 @@ Task<Result<Grant>> RedisEngine::acquire(const Claim& claim, const Wait& wait) {
       }
     }
     if (!taken && may_queue) co_return co_await wait_in_line(claim, keys, wait);
-    if (!taken) taken = co_await ask(claim, keys, nullptr, answer_deadline(wait), wait.stop);
+    while (!taken || (*taken && (*taken)->more)) {
+      taken = co_await ask(claim, keys, nullptr, answer_deadline(wait), wait.stop);
+    }
     Result<Asked>& asked = *taken;
     if (!asked && wait.stop.stop_requested()) co_return co_await leave(claim, cancelled());
     if (!asked) co_return asked.failure();
@@ -227,12 +277,16 @@ Task<Result<Grant>> RedisEngine::acquire(const Claim& claim, const Wait& wait) {
 
 Task<Result<Grant>> RedisEngine::wait_in_line(const Claim& claim, const Keys& keys,
                                               const Wait& wait) {
-  constexpr Duration kLookAgain = std::chrono::seconds(5);
-  constexpr Duration kLookAgainBehind = std::chrono::seconds(15);  // not at the head of the queue
+  // The net: whatever is pushed may be lost. With its jitter it is half a ttl at most.
+  const Duration behind = std::clamp<Duration>(claim.ttl / 2, std::chrono::milliseconds(100),
+                                               std::chrono::seconds(15)) *
+                          5 / 6;
+  const Duration at_head = std::min<Duration>(behind, std::chrono::seconds(4));
+  constexpr Duration kMoment = std::chrono::milliseconds(2);
   constexpr Duration kStagger = std::chrono::milliseconds(3);
   constexpr Duration kForeignPoll = std::chrono::milliseconds(20);
   constexpr Duration kForeignLook = std::chrono::milliseconds(500);
-  // Who stands in the line outlasts a server that is being restarted.
+  // Waiters survive a server restart.
   constexpr Duration kPatience = std::chrono::seconds(30);
   Waiter self;
   bool in_line = false;
@@ -242,7 +296,7 @@ Task<Result<Grant>> RedisEngine::wait_in_line(const Claim& claim, const Keys& ke
     Result<Asked> asked = co_await ask(claim, keys, &self, limit, wait.stop);
     const BootTime now = runtime().now();
     Busy busy;
-    BootTime look_at = now + runtime().jitter(kLookAgain);
+    BootTime look_at = now + runtime().jitter(at_head);
     if (asked) {
       in_line = true;
       last_answer = now;
@@ -251,12 +305,13 @@ Task<Result<Grant>> RedisEngine::wait_in_line(const Claim& claim, const Keys& ke
       crowds_.add(claim.name, now);
       // (In a cluster the slot may have moved, and nobody tells those who wait where it was.)
       const bool may_move = settings().layout == redis::Layout::cluster;
-      if (busy.rank > 0 && !may_move) look_at = now + runtime().jitter(kLookAgainBehind);
+      if (busy.rank > 0 && !may_move) look_at = now + runtime().jitter(behind);
       if (busy.expires_in) {
         // The head first, or all would ask at the same moment.
         const auto turn = static_cast<Duration::rep>(std::min<std::uint64_t>(busy.rank, 1000)) + 1;
         look_at = std::min(look_at, now + *busy.expires_in + turn * kStagger);
       }
+      if (asked->more) look_at = now + runtime().jitter(kMoment);
       // Clients of another kind tell nobody when they release.
       if (asked->foreign && busy.rank == 0) {
         const bool watched = co_await asked->node->watch_key(std::string(keys.word()), limit);
@@ -314,22 +369,36 @@ Task<Result<Grant>> RedisEngine::granted(const Claim& claim, const Asked& asked)
 
 Task<Result<bool>> RedisEngine::release(const Claim& claim, Deadline deadline) {
   const Keys keys = keys_of(claim.name);
-  const bool in_line = in_line_.contains(claim.id);
-  const auto invocation_for = [&](Node& node) {
+  const auto invocation_for = [&](Node&) {
     Invocation invocation{&release_, &keys, {claim.id.digits()}};
-    if (in_line) invocation.arguments.add(queue_tail(claim, node));
+    const auto place = in_line_.find(claim.id);
+    if (place == in_line_.end()) return invocation;
+    for (const std::string& tail : place->second.tails) invocation.arguments.add(tail);
     return invocation;
   };
   const Result<Performed> performed = co_await performer_.perform(
       keys, std::cref(invocation_for), false, request_deadline(deadline));
   if (!performed) co_return performed.failure();
   const Reply& reply = performed->answer.reply;
-  if (reply.kind != Reply::Kind::integer || reply.number < 0 || reply.number > 1) {
+  if (reply.kind != Reply::Kind::integer || reply.number < 0 || reply.number > 3) {
     co_return nonsense(*performed->node);
   }
-  if (in_line) in_line_.erase(claim.id);
+  in_line_.erase(claim.id);
+  if (reply.number >= 2) co_await go_on_serving(claim, keys, request_deadline(deadline));
   // Nothing there the second time: the first attempt may have ended it.
-  co_return reply.number == 1 || performed->repeated;
+  co_return reply.number % 2 == 1 || performed->repeated;
+}
+
+// One script does only so much. If this fails, the waiters' own looks go on.
+Task<void> RedisEngine::go_on_serving(const Claim& claim, const Keys& keys, Deadline deadline) {
+  const auto invocation_for = [&](Node&) {
+    return Invocation{&release_, &keys, {claim.id.digits(), ""}};
+  };
+  for (;;) {
+    const Result<Performed> performed =
+        co_await performer_.perform(keys, std::cref(invocation_for), false, deadline);
+    if (!performed || performed->answer.reply.number < 2 || deadline.passed(runtime().now())) break;
+  }
 }
 
 // ---- Showing and breaking ----------------------------------------------------------------------
@@ -416,41 +485,6 @@ void RedisEngine::check_memory(const std::string& info) {
 }
 
 }  // namespace
-
-Guarantees redis_guarantees() {
-  return Guarantees{
-      .engine = "redis",
-      .recipe = "single server",
-      .exclusion = Exclusion::bounded_by_clocks,
-      .token = TokenStrength::volatile_memory,
-      .wake_up = WakeUp::push,
-      .fairness = Fairness::fifo,
-      .shared_mode = true,
-      .permit_mode = true,
-      .min_ttl = std::chrono::milliseconds(20),
-      .notes =
-          "A lock is lost if the server restarts without its data, evicts it, or has its "
-          "clock set ahead. Tokens go on growing also then, unless the clock is set back."};
-}
-
-Guarantees redis_sentinel_guarantees() {
-  Guarantees guarantees = redis_guarantees();
-  guarantees.engine = "redis+sentinel";
-  guarantees.recipe = "master with replicas";
-  guarantees.exclusion = Exclusion::best_effort;
-  guarantees.notes =
-      "Replication is asynchronous: a failover can forget the newest locks "
-      "(wait_replicas=N makes that rarer), and an old master that is cut off can go "
-      "on granting. Tokens are seeded by the new master's clock.";
-  return guarantees;
-}
-
-Guarantees redis_cluster_guarantees() {
-  Guarantees guarantees = redis_sentinel_guarantees();
-  guarantees.engine = "redis+cluster";
-  guarantees.recipe = "the slot's master";
-  return guarantees;
-}
 
 Result<std::unique_ptr<Engine>> open_redis_engine(const Url& url, Runtime& runtime,
                                                   const ClientOptions& options) {

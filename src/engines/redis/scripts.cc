@@ -1,6 +1,7 @@
 #include "engines/redis/scripts.h"
 
 #include "base/eternal.h"
+#include "engines/redis/serving.h"
 
 namespace holdfast::internal::redis {
 
@@ -9,7 +10,7 @@ namespace {
 // Numbers: tokens and times are microseconds, below 2^53 until the year 2255, so exact in Lua;
 // but as text they need %.0f, because tostring() rounds to 14 digits.
 std::string common() {
-  return R"lua(
+  return std::string(R"lua(
 local word, token_key, queue, holders, holds = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local time = redis.call('TIME')
 local now_us = time[1] * 1000000 + time[2]
@@ -85,33 +86,7 @@ local function grant(id, label, mode, permits, ttl)
   end
   return token
 end
-
--- Grants to the head of the queue as long as it can be. Who is granted something is told so; a
--- waiter for whom nobody listens is dead. (Asked first, and not by the number that PUBLISH
--- returns: in a cluster PUBLISH reaches clients of other nodes too.) What is pushed is short at
--- first, because a listener may be half dead: its first renewal makes it whole.
-local function serve(self)
-  local mine
-  while true do
-    local head = redis.call('ZRANGE', queue, 0, 0)[1]
-    if not head then break end
-    local id, mode, permits, ttl, channel, label =
-      string.match(head, '^(%x+) (%a) (%d+) (%d+) (%S+) (.*)$')
-    if id and not admits(mode, permits) then break end
-    redis.call('ZREM', queue, head)
-    if id and redis.call('HEXISTS', holds, id) == 1 then
-      id = nil  -- It stood here twice, because its slot has moved.
-    elseif id and id == self then
-      mine = grant(id, label, mode, permits, tonumber(ttl))
-    elseif id and redis.call('PUBSUB', 'NUMSUB', channel)[2] > 0 then
-      ttl = math.min(tonumber(ttl), 5000)
-      local token = grant(id, label, mode, permits, ttl)
-      redis.pcall('PUBLISH', channel, string.format('grant %s %.0f %d', id, token, ttl))
-    end
-  end
-  return mine
-end
-)lua";
+)lua") + serving_source();
 }
 
 // The word is mine now, and nobody waits.
@@ -153,7 +128,7 @@ end
 const std::string& acquire_source() {
   static const Eternal<std::string> source = std::string(R"lua(
 local value = redis.call('GET', KEYS[1])
-if not value and ARGV[3] == 'x' and tonumber(ARGV[2]) <= 600000 and
+if not value and ARGV[3] == 'x' and tonumber(ARGV[2]) <= 600000 and ARGV[9] ~= '1' and
    redis.call('EXISTS', KEYS[3]) == 0 then
   redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
 )lua") + token_of_taken() + R"lua(
@@ -161,17 +136,17 @@ end
 if ARGV[5] == '1' and ARGV[3] ~= 'p' and value and value ~= ARGV[1] and
    not string.find(value, '^holdfast:') then
   local queue, member = KEYS[3], string.sub(ARGV[1], 1, 33) .. ARGV[6]
-  local rank = redis.call('ZRANK', queue, member)
+  local rank, came = redis.call('ZRANK', queue, member), '0'
   if not rank then
     local time = redis.call('TIME')
     local last = redis.call('ZREVRANGE', queue, 0, 0, 'WITHSCORES')[2] or 0
-    redis.call('ZADD', queue,
-      string.format('%.0f', math.max(last + 1, time[1] * 1000000 + time[2])), member)
+    came = string.format('%.0f', math.max(last + 1, time[1] * 1000000 + time[2]))
+    redis.call('ZADD', queue, came, member)
     rank = redis.call('ZCARD', queue) - 1
   end
-  redis.call('PEXPIRE', queue, 3600000)
+  redis.call('PEXPIRE', queue, 60000)
   return {0, redis.call('GET', KEYS[2]) or '0', value, redis.call('PTTL', KEYS[1]), rank,
-    string.find(value, '^' .. string.rep('%x', 32) .. ' ') and 0 or 1}
+    string.find(value, '^' .. string.rep('%x', 32) .. ' ') and 0 or 1, 0, came}
 end
 )lua" + common() + R"lua(
 local mine, ttl, mode, permits, wait, tail =
@@ -185,6 +160,7 @@ if value == mine then
 end
 local held = redis.call('HGET', holds, id)
 if held then
+  redis.call('PEXPIRE', word, ttl)  -- First of all: see renew.
   redis.call('ZADD', holders, now_ms + ttl, id)
   keep_group(value)
   return tonumber(string.match(held, '^%d+'))
@@ -200,27 +176,58 @@ if mode == 'p' then
     if agreed and agreed ~= permits then return {2, agreed} end
   end
 end
-local token = serve(id)
+local member = id .. ' ' .. tail
+local function score_of(text)
+  local rank = redis.call('ZRANK', queue, text)
+  return rank and redis.call('ZRANGE', queue, rank, rank, 'WITHSCORES')[2]
+end
+read_call()
+if ARGV[7] then  -- It came before.
+  local came = score_of(member)
+  local listed = came
+  -- A write that needs no memory, so that a full server does not refuse the others to one who waits already.
+  if listed then redis.call('PEXPIRE', queue, 60000) end
+  for i = 10, #ARGV do
+    local former = id .. ' ' .. ARGV[i]
+    came = came or score_of(former)
+    redis.call('ZREM', queue, former)
+  end
+  if not came then
+    if ARGV[9] == '1' and not (call and call.kind == 'l') then
+      note_call('l', call and call.since or now_us, '')
+    end
+    came = now_us - ARGV[7]
+    if math.abs(came - ARGV[8]) < 2000000 then came = ARGV[8] end
+    came = string.format('%.0f', came)
+  end
+  if not listed then redis.call('ZADD', queue, came, member) end
+  answer_call(member)
+end
+local token = serve(id, false)
 if token then return token end
 if redis.call('EXISTS', queue) == 0 and admits(mode, permits) then
   return grant(id, label, mode, permits, ttl)
 end
-local member = id .. ' ' .. tail
-if wait == '1' then
-  if not redis.call('ZRANK', queue, member) then
+local rank = redis.call('ZRANK', queue, member)
+if wait ~= '0' then
+  if not rank then
     local last = redis.call('ZREVRANGE', queue, 0, 0, 'WITHSCORES')[2] or 0
     redis.call('ZADD', queue, string.format('%.0f', math.max(last + 1, now_us)), member)
+  elseif more == 0 then
+    sweep(rank)
   end
-  -- Nothing of a queue outlives its waiters, who look again much sooner.
-  redis.call('PEXPIRE', queue, 3600000)
+  -- Nothing of a queue outlives its waiters for long; they look again much sooner.
+  redis.call('PEXPIRE', queue, 60000)
 end
-local rank = redis.call('ZRANK', queue, member) or redis.call('ZCARD', queue)
+rank = redis.call('ZRANK', queue, member) or redis.call('ZCARD', queue)
 value = redis.call('GET', word) or ''
-local ours = string.find(value, GROUP) or string.find(value, OURS)
+local ours = value == '' or string.find(value, GROUP) or string.find(value, OURS)
 local left = redis.call('PTTL', word)
 local first = redis.call('ZRANGE', holders, 0, 0, 'WITHSCORES')[2]
 if first and string.find(value, GROUP) then left = math.max(first - now_ms, 0) end
-return {0, redis.call('GET', token_key) or '0', value, left, rank, ours and 0 or 1}
+if call then left = left < 0 and call_left_ms() or math.min(left, call_left_ms()) end
+return {0, redis.call('GET', token_key) or '0', value, left, rank, ours and 0 or 1, more,
+  score_of(member) or '0'}
 )lua";
   return source;
 }
@@ -229,6 +236,9 @@ const std::string& release_source() {
   static const Eternal<std::string> source = std::string(R"lua(
 local value = redis.call('GET', KEYS[1])
 local mine = value and string.sub(value, 1, 33) == ARGV[1] .. ' '
+if ARGV[3] then  -- It has stood in the queue of another server, which may have become this one's.
+  for i = 2, #ARGV do redis.call('ZREM', KEYS[3], ARGV[1] .. ' ' .. ARGV[i]) end
+end
 if mine then
   local head = redis.pcall('ZPOPMIN', KEYS[3])
   if head.err then  -- A key of another type: nobody waits there.
@@ -236,7 +246,7 @@ if mine then
     return head
   end
   if not head[1] then return redis.call('DEL', KEYS[1]) end
-  -- From one exclusive holder to the next, in short; see serve() below.
+  -- From one exclusive holder to the next, in short; see push() in serving.cc.
   local id, ttl, channel, label = string.match(head[1], '^(%x+) x %d+ (%d+) (%S+) (.*)$')
   if id and redis.call('PUBSUB', 'NUMSUB', channel)[2] > 0 then
     local time = redis.call('TIME')
@@ -252,6 +262,7 @@ if mine then
     return 1
   end
   redis.call('ZADD', KEYS[3], head[2], head[1])
+  redis.call('PEXPIRE', KEYS[3], 60000)  -- It was gone if there was no other.
 end
 )lua") + common() + R"lua(
 local id = ARGV[1]
@@ -264,14 +275,10 @@ elseif redis.call('HEXISTS', holds, id) == 1 then
   end_member(id)
   held = 1
 end
-if ARGV[2] and held == 0 and redis.call('ZREM', queue, id .. ' ' .. ARGV[2]) == 0 then
-  -- It may have come by another node, before its slot moved.
-  for _, member in ipairs(redis.call('ZRANGE', queue, 0, -1)) do
-    if string.sub(member, 1, 33) == id .. ' ' then redis.call('ZREM', queue, member) end
-  end
-end
-serve(nil)
-return held
+if ARGV[2] and held == 0 then redis.call('ZREM', queue, id .. ' ' .. ARGV[2]) end
+read_call()
+serve(nil, held == 1 or ARGV[2] == '')
+return held + 2 * more
 )lua";
   return source;
 }
@@ -287,12 +294,15 @@ return 1
   return source;
 }
 
+// A server that is out of memory refuses commands that may need more, ZADD and SET among them, unless the script
+// has written before: it is never stopped halfway. PEXPIRE needs no memory. So whatever renews begins with it.
 const std::string& renew_source() {
   static const Eternal<std::string> source = common() + R"lua(
 local id = ARGV[1]
 local value = redis.call('GET', word)
 drop_ended()
 if redis.call('HEXISTS', holds, id) == 0 then return 0 end
+redis.call('PEXPIRE', word, ARGV[2])
 redis.call('ZADD', holders, now_ms + ARGV[2], id)
 keep_group(value)
 return 1
@@ -308,13 +318,15 @@ if not value then return 0 end
 if not string.find(value, GROUP) then
   if not string.find(value, OURS) or redis.call('GET', token_key) ~= ARGV[1] then return 0 end
   redis.call('DEL', word)
-  serve(nil)
+  read_call()
+  serve(nil, true)
   return 1
 end
 for _, id in ipairs(redis.call('ZRANGE', holders, 0, -1)) do
   if string.match(redis.call('HGET', holds, id) or '', '^%d+') == ARGV[1] then
     end_member(id)
-    serve(nil)
+    read_call()
+    serve(nil, true)
     return 1
   end
 end

@@ -11,7 +11,7 @@
 //            the clock was set back. (The millisecond: a busy lock should only count. No server
 //            comes back in less.) It is kept for a day.
 //   queue    sorted set of waiting claims by the microsecond in which they came:
-//            "CLAIM MODE PERMITS TTL_MS CHANNEL LABEL"
+//            "CLAIM MODE PERMITS TTL_MS CHANNEL LABEL"; and at times a roll call, see serving.cc
 //   holders  sorted set of shared or permit claims, by their expiry in the server's milliseconds
 //   holds    hash: shared or permit claim -> "TOKEN SINCE_US LABEL"
 //
@@ -45,11 +45,15 @@ const std::string& take_source();
 inline constexpr std::chrono::minutes kLongestTaken{10};
 inline constexpr std::size_t kKeysOfTake = 3;
 
-// ARGV: "CLAIM LABEL" ttl_ms mode(x|s|p) permits queue(0|1) "MODE PERMITS TTL_MS CHANNEL LABEL"
-// The token; or {0, holder_token, holder's word, pttl_ms, rank, foreign} if it is busy;
-// or {2, permits} if the semaphore has another number of permits.
+// ARGV: "CLAIM LABEL" ttl_ms mode(x|s|p) permits queue(0|1|2) "MODE PERMITS TTL_MS CHANNEL LABEL"; queue 2: it
+// looks again. A waiter that looks or comes back adds: its age in us, when it came by the server's clock (0:
+// unknown), 1 if the server may have lost its queue, and other texts under which it may stand there.
+// The token; or {0, holder_token, holder's word, pttl_ms, rank, foreign, more, came_us} if it is busy, where
+// `more` means: ask again at once, there was more to do than one script may; or {2, permits} if the semaphore
+// has another number of permits.
 const std::string& acquire_source();
-// ARGV: claim, and if it may be waiting "MODE PERMITS TTL_MS CHANNEL LABEL".  1 if it held, 0 if it waited or was not there.
+// ARGV: claim, and if it may be waiting the texts under which it may stand in the queue; or claim and "": goes
+// on serving. 1 if it held, 0 if it waited or was not there; 2 more if the queue was not served to its end.
 const std::string& release_source();
 // An exclusive claim's renewal.  KEYS: word token.  ARGV: claim ttl_ms.  1 or 0.
 const std::string& keep_source();

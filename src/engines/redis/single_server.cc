@@ -36,7 +36,8 @@ Connection::Locate always_at(Endpoint endpoint) {
 
 std::unique_ptr<Node> make_node(Runtime& runtime, const ServersSettings& settings,
                                 const Connection::Locate& where) {
-  auto node = std::make_unique<Node>(runtime, settings.connection, where, settings.request_timeout);
+  auto node =
+      std::make_unique<Node>(runtime, settings.connection, where, settings.request_timeout, true);
   node->connection().on_info = settings.on_info;
   return node;
 }

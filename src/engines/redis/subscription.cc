@@ -10,7 +10,30 @@ namespace {
 
 constexpr std::string_view kInvalidations = "__redis__:invalidate";
 
+// INFO is not asked for more than this.
+ConnectionSettings with_server_info(ConnectionSettings settings) {
+  settings.info = "server";
+  return settings;
+}
+
+// The value of "\nFIELD:value\r\n"; empty if there is none.
+std::string_view field_of(std::string_view info, std::string_view field) {
+  for (std::size_t at = info.find(field); at != std::string_view::npos;
+       at = info.find(field, at + 1)) {
+    const std::size_t begin = at + field.size();
+    if (at == 0 || info[at - 1] != '\n' || !info.substr(begin).starts_with(':')) continue;
+    return info.substr(begin + 1, info.find_first_of("\r\n", begin) - begin - 1);
+  }
+  return {};
+}
+
 }  // namespace
+
+std::optional<ClaimId> parse_pushed_look(std::string_view text) {
+  constexpr std::string_view kLook = "look ";
+  if (!text.starts_with(kLook)) return std::nullopt;
+  return ClaimId::from_hex(std::string(text.substr(kLook.size())));
+}
 
 std::optional<PushedGrant> parse_pushed_grant(std::string_view text, BootTime proven_at) {
   constexpr std::string_view kGrant = "grant ";
@@ -30,14 +53,18 @@ std::optional<PushedGrant> parse_pushed_grant(std::string_view text, BootTime pr
 }
 
 Subscription::Subscription(Runtime& runtime, const ConnectionSettings& settings,
-                           Connection::Locate where)
+                           Connection::Locate where, bool channel_per_run)
     : runtime_(runtime),
       patience_(settings.connect_timeout),
-      channel_("holdfast:" + draw_claim_id(runtime).hex()),
-      connection_(runtime, settings, std::move(where)),
+      base_channel_("holdfast:" + draw_claim_id(runtime).hex()),
+      channel_(base_channel_),
+      connection_(runtime, with_server_info(settings), std::move(where)),
       subscribed_(runtime),
       background_(runtime) {
   connection_.on_push = [this](const Reply& reply) { on_push(reply); };
+  if (channel_per_run) {
+    connection_.on_info = [this](const std::string& info) { on_server_info(info); };
+  }
   connection_.on_lost = [this] {
     listening_ = false;
     if (on_lost) on_lost();
@@ -112,6 +139,24 @@ Task<bool> Subscription::ping(Deadline deadline) {
   co_return true;
 }
 
+void Subscription::on_server_info(const std::string& info) {
+  constexpr std::size_t kEnough = 8;  // as the scripts take of it
+  const std::string_view run = field_of(info, "run_id").substr(0, kEnough);
+  const std::string_view text = field_of(info, "uptime_in_seconds");
+  std::uint32_t uptime_s = 0;
+  const auto uptime = std::from_chars(text.data(), text.data() + text.size(), uptime_s);
+  const bool hex = run.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+  std::string channel = base_channel_;
+  if (run.size() == kEnough && hex) channel.append(":").append(run);
+  if (channel_ == channel) return;
+  const bool again = channel_ != base_channel_;
+  channel_ = std::move(channel);
+  server_began_again_.reset();
+  if (again && uptime.ec == std::errc()) {
+    server_began_again_ = runtime_.now() - std::chrono::seconds(uptime_s);
+  }
+}
+
 void Subscription::on_push(const Reply& reply) {
   if (reply.at(1).text == kInvalidations) {
     for (const Reply& key : reply.at(2).items) {
@@ -119,8 +164,13 @@ void Subscription::on_push(const Reply& reply) {
     }
     return;
   }
-  const std::optional<PushedGrant> pushed = parse_pushed_grant(reply.at(2).text, proven_at_);
-  if (pushed && reply.at(1).text == channel_ && on_grant) on_grant(*pushed);
+  if (reply.at(1).text != channel_) return;
+  const std::string& text = reply.at(2).text;
+  if (const auto pushed = parse_pushed_grant(text, proven_at_); pushed && on_grant) {
+    on_grant(*pushed);
+  } else if (const auto claim = parse_pushed_look(text); claim && on_look) {
+    on_look(*claim);
+  }
 }
 
 }  // namespace holdfast::internal::redis

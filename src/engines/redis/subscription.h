@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "engines/redis/connection.h"
@@ -17,19 +18,29 @@ struct PushedGrant {
   Grant grant;
 };
 
+// "look CLAIM".
+std::optional<ClaimId> parse_pushed_look(std::string_view text);
 // "grant CLAIM TOKEN TTL_MS", counted from `proven_at`.
 std::optional<PushedGrant> parse_pushed_grant(std::string_view text, BootTime proven_at);
 
 class Subscription {
  public:
-  Subscription(Runtime& runtime, const ConnectionSettings& settings, Connection::Locate where);
+  // `channel_per_run`: see channel().
+  Subscription(Runtime& runtime, const ConnectionSettings& settings, Connection::Locate where,
+               bool channel_per_run);
 
   std::function<void(const PushedGrant&)> on_grant;
+  std::function<void(const ClaimId&)> on_look;      // a waiter should ask
   std::function<void(const std::string&)> on_gone;  // a key that was watched
   std::function<void()> on_lost;
 
   // Nobody else's: what is published there arrives here or nowhere.
+  // "holdfast:NUMBER"; with `channel_per_run` "holdfast:NUMBER:RUN", another one after each restart of the server:
+  // it tells on which run of which server it was subscribed to. (Not if the server does not say, because the
+  // user may not use INFO.)
   const std::string& channel() const { return channel_; }
+  // When the server began, if it was another run of it that was listened to before.
+  const std::optional<BootTime>& server_began_again() const { return server_began_again_; }
   // Makes sure that the server knows the channel.
   Task<Result<void>> listen(Deadline deadline, std::stop_token stop = {});
   bool listening() const { return listening_ && connection_.connected(); }
@@ -45,10 +56,13 @@ class Subscription {
   Task<void> subscribe_in_background();
   Task<Result<void>> subscribe(Deadline deadline);
   void on_push(const Reply& reply);
+  void on_server_info(const std::string& info);
 
   Runtime& runtime_;
   Duration patience_;
+  std::string base_channel_;
   std::string channel_;
+  std::optional<BootTime> server_began_again_;
   Connection connection_;
   bool subscribing_ = false;
   Event subscribed_;

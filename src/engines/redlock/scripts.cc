@@ -279,6 +279,8 @@ end
 drop_ended()
 local held = redis.call('HGET', details, id)
 if not held or string.match(held, '^%d+') ~= ARGV[3] then return 0 end
+-- A server that is out of memory refuses ZADD as the first write of a script, not as a later one.
+redis.call('PEXPIRE', word, ARGV[2])
 redis.call('ZADD', group, now_ms + ARGV[2], id)
 keep_group()
 return 1

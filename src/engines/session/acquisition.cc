@@ -215,9 +215,17 @@ Task<Acquisition::Step> Acquisition::start_over() {
   if (!held_.session) co_return Step::again;
   Batch rows = recipe_.prepare(held_.key);
   if (rows.empty()) co_return Step::again;
+  Batch last = recipe_.quarantine(held_.key);
+  const bool asked = !last.empty();
+  for (SqlStatement& statement : last) rows.push_back(std::move(statement));
   const std::optional<SqlOutcome> made = co_await ask(std::move(rows));
   if (!made) co_return Step::over;
-  if (made->ok()) co_return Step::again;
+  if (made->ok()) {
+    const SqlRows& answer = made->results.back();
+    const std::int64_t us = asked && !answer.empty() ? answer.number(0, 0) : 0;
+    if (us > 0) co_return co_await sit_out(std::chrono::microseconds(us));
+    co_return Step::again;
+  }
   // Where it failed, the session's variables are not what they were.
   sessions_.forget(std::exchange(held_.session, nullptr));
   const SqlError& error = *made->error;
@@ -227,6 +235,30 @@ Task<Acquisition::Step> Acquisition::start_over() {
     case Trouble::other: co_return co_await leave(recipe_.failure_of(error));
     default: co_return Step::again;
   }
+}
+
+Task<Acquisition::Step> Acquisition::sit_out(Duration quarantine) {
+  // Not worth being told of, even to callers that do not wait.
+  constexpr Duration kMoment = std::chrono::milliseconds(500);
+  sessions_.give_back(std::exchange(held_.session, nullptr));
+  const auto resting = [&] {
+    return Failure::busy(Busy{.holder = "someone granted it before the server began anew",
+                              .expires_in = quarantine});
+  };
+  const BootTime end = runtime_.now() + quarantine;
+  const bool too_long = quarantine > kMoment && (!wait_.queue || wait_.deadline.passed(end));
+  if (!wait_.queue && too_long) {
+    why_ = resting();
+    co_return Step::over;
+  }
+  const BootTime until = too_long ? wait_.deadline.moment() : end;
+  const Woken woken = co_await sleep_until(runtime_, until, wait_.stop);
+  if (woken == Woken::cancelled || too_long) {
+    why_ = woken == Woken::cancelled ? cancelled() : resting();
+    co_return Step::over;
+  }
+  rounds_ = 0;
+  co_return Step::again;
 }
 
 // ---- Taking ------------------------------------------------------------------------------------
@@ -289,7 +321,8 @@ Task<Acquisition::Step> Acquisition::wait_in_server() {
     if (recipe_.wait_ends_by_itself()) until = Deadline::at(until.moment() + kGrace);
   }
   held_.session->send_wait(recipe_.wait(held_.key, held_.claim, limit));
-  const Woken woken = co_await held_.session->wait(until, wait_.stop);
+  const std::optional<Woken> woken = co_await wait_for_answer(until);
+  if (!woken) co_return replace_silent_session();
   if (woken != Woken::signalled) {
     const bool ended = co_await interrupt();
     if (!ended) {

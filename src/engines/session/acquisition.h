@@ -41,6 +41,12 @@ class Acquisition {
   Task<std::optional<SqlOutcome>> ask(Batch batch);
   Task<Step> try_once();
   Task<Step> wait_in_server();
+  // Until wait() is answered. Nothing if the server says that it was, and no answer came: the connection
+  // is dead. Asks every half ttl, at most every 15 s.
+  Task<std::optional<Woken>> wait_for_answer(Deadline until);
+  // Whether the server still runs our wait(), as far as it can be asked.
+  Task<bool> waits_in_server();
+  Step replace_silent_session();
   // Ends the wait that is under way in the session. False if that failed.
   Task<bool> interrupt();
   Task<Step> draw_token();
@@ -50,6 +56,8 @@ class Acquisition {
   Task<Step> make_tables();
   // Its rows are missing, or it was taken away since it was ours.
   Task<Step> start_over();
+  // Waits until nobody can believe in a grant of the server's previous life. REQUIRES: nothing is held.
+  Task<Step> sit_out(Duration quarantine);
   // Makes sure that nothing is held in the session. False if it had to be given up.
   Task<bool> clear();
   Task<Step> clear_and_ask_again();

@@ -94,6 +94,11 @@ class Recipe {
   // The rows of the lock, if they are missing. Empty if there are none.
   virtual Batch prepare(const Key&) const { return {}; }
   virtual Batch make_tables() const = 0;
+  // How long nobody may be granted the lock, in microseconds, in one row; 0 or no row: it may be granted.
+  // The server that granted it last has begun anew since, or another has taken its place. All sessions
+  // ended then, but a holder that was cut off does not know, and believes in the lock for up to its ttl.
+  // draw() and the like draw no token until that is over.
+  virtual Batch quarantine(const Key&) { return {}; }
   // Why the tables are not made by us; nothing if they may be.
   virtual std::optional<Failure> no_tables() const = 0;
 
@@ -105,6 +110,8 @@ class Recipe {
   virtual Batch end_session(std::uint64_t number, const std::string& peer) const = 0;
   // One row if the session is still there.
   virtual Batch find_session(std::uint64_t number, const std::string& peer) const = 0;
+  // One row while a statement runs in that session.
+  virtual Batch find_waiting(std::uint64_t number, const std::string& peer) const = 0;
 
   // What everybody can see.
   virtual Batch look(const Key& key) const = 0;

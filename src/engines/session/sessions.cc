@@ -85,6 +85,14 @@ Task<Result<ClerkLoan>> Sessions::take_clerk(Deadline deadline) {
   }
   clerk_in_use_ = true;
   ClerkLoan loan(*this);
+  // The server ends it after ten minutes.
+  constexpr Duration kLongestIdle = std::chrono::minutes(5);
+  const BootTime now = runtime_.now();
+  if (clerk_ && now - clerk_used_ > kLongestIdle) {
+    clerk_->close();
+    clerk_.reset();
+  }
+  clerk_used_ = now;
   if (!clerk_ || !clerk_->alive()) {
     Result<Opened> opened = co_await recipe_.connect(deadline);
     if (!opened) co_return opened.failure();

@@ -57,6 +57,7 @@ class Sessions {
   std::list<Event*> line_;  // those who wait to open one
   std::shared_ptr<Session> clerk_;
   bool clerk_in_use_ = false;
+  BootTime clerk_used_;
   std::list<Event*> clerk_line_;
   bool closing_unused_ = false;
   bool closed_ = false;

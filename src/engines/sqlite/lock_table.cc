@@ -12,8 +12,10 @@ using table::InTheWay;
 
 namespace {
 
-// A waiter looks again this often even if nobody tells it anything: a message can be lost.
-constexpr Duration kLookAgain = std::chrono::seconds(1);
+// A waiter looks again every half ttl, within these limits, even if nobody tells it anything: a message can be
+// lost.
+constexpr Duration kLookOften = std::chrono::milliseconds(50);
+constexpr Duration kLookSeldom = std::chrono::seconds(1);
 // When a holder expires, its waiters look one after the other, the first in line first.
 constexpr Duration kStagger = std::chrono::milliseconds(2);
 
@@ -66,7 +68,7 @@ Answer LockTable::acquire_in_turn(const Claim& claim, bool queue) {
   if (const Failure* failure = std::get_if<Failure>(&answer)) return *failure;
   const Given* given = std::get_if<Given>(&answer);
   Answer result = given ? Answer(Grant{given->token, now, given->ttl})
-                        : Answer(waiting_for(std::move(std::get<InTheWay>(answer)), now));
+                        : Answer(waiting_for(claim, std::move(std::get<InTheWay>(answer)), now));
   // A dead waiter that left and we who came add up to nothing in the row, but not in the queue.
   if (row != before) save(row);
   transaction.commit();
@@ -74,8 +76,9 @@ Answer LockTable::acquire_in_turn(const Claim& claim, bool queue) {
   return result;
 }
 
-Waiting LockTable::waiting_for(InTheWay found, BootTime now) {
-  Waiting waiting{.busy = std::move(found.busy), .look_at = now + kLookAgain};
+Waiting LockTable::waiting_for(const Claim& claim, InTheWay found, BootTime now) {
+  const Duration pace = std::clamp<Duration>(claim.ttl / 2, kLookOften, kLookSeldom);
+  Waiting waiting{.busy = std::move(found.busy), .look_at = now + runtime_.jitter(pace)};
   for (const ProcessId process : found.ahead) waiting.ahead.push_back(process_info(process));
   if (found.expires) {
     const auto turn = static_cast<Duration::rep>(waiting.busy.rank);

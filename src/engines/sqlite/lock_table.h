@@ -84,7 +84,7 @@ class LockTable {
   // What the rows say of a claim of this client; nothing if the process' own label says it.
   std::optional<std::string> label_for(const Claim& claim) const;
   bool names_itself(const Claim& claim) const;
-  Waiting waiting_for(table::InTheWay found, BootTime now);
+  Waiting waiting_for(const Claim& claim, table::InTheWay found, BootTime now);
   void keep_wakes(table::Turn& turn, BootTime now);
 
   std::optional<Row> find(const Name& name);

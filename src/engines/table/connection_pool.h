@@ -2,6 +2,9 @@
 // has one to itself while it runs; others wait in the order in which they came. Opened on demand,
 // one at a time, and again after they broke; those that nobody needs any more are closed. Inside
 // the loop only.
+//
+// One connection more than the limit is for releases alone: calls that block in the server, behind a
+// row that somebody has locked, can use up all others.
 #pragma once
 
 #include <functional>
@@ -28,8 +31,8 @@ class ConnectionPool {
   // A connection on loan.
   class Loan {
    public:
-    Loan(ConnectionPool& pool, std::unique_ptr<SqlConnection> connection)
-        : pool_(&pool), connection_(std::move(connection)) {}
+    Loan(ConnectionPool& pool, std::unique_ptr<SqlConnection> connection, bool releases)
+        : pool_(&pool), connection_(std::move(connection)), releases_(releases) {}
     Loan(Loan&& other) noexcept = default;
     Loan& operator=(Loan&& other) noexcept = delete;
     ~Loan();
@@ -41,11 +44,13 @@ class ConnectionPool {
    private:
     ConnectionPool* pool_;
     std::unique_ptr<SqlConnection> connection_;
+    bool releases_;
     bool in_transaction_ = false;
   };
 
-  // What lets others go on, or keeps what is held, goes before what wants more.
-  enum class Urgency { usual, urgent };
+  // Calls that let others go on are served before those that want more; the releases of holders first,
+  // which may use the connection beyond the limit.
+  enum class Urgency { usual, urgent, release };
   // Fails as the opening of a connection failed, unreachable at the deadline, or cancelled.
   Task<Result<Loan>> take(Deadline deadline, std::stop_token stop = {},
                           Urgency urgency = Urgency::usual);
@@ -65,9 +70,15 @@ class ConnectionPool {
     BootTime since;
   };
 
+  // True if one more call of this kind may have a connection now.
+  bool admits(Urgency urgency) const;
+  std::size_t in_use() const { return calls_ + releases_; }
+  void count(bool release, int change);
   Task<Result<void>> open_one();
-  void give_back(std::unique_ptr<SqlConnection> connection, bool sound);
-  void offer(std::unique_ptr<SqlConnection> connection);
+  void give_back(std::unique_ptr<SqlConnection> connection, bool sound, bool release);
+  void keep(std::unique_ptr<SqlConnection> connection);
+  // Hands idle connections to the waiters that may have them.
+  void serve();
   void open_if_needed();
   void close_unneeded();
   void on_failed_opening();
@@ -76,9 +87,10 @@ class ConnectionPool {
   Open open_;
   std::size_t most_;
   const std::string whom_;
-  std::size_t in_use_ = 0;
+  std::size_t calls_ = 0;     // connections on loan, but for those of
+  std::size_t releases_ = 0;  // releases
   std::vector<Idle> idle_;    // the last used is last
-  std::list<Waiter*> queue_;  // the urgent first
+  std::list<Waiter*> queue_;  // the most urgent first
   Reopening reopening_;       // Last: its task ends before what it uses.
 };
 

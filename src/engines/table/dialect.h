@@ -8,6 +8,8 @@
 //   holdfast_holder  who shares a lock, or has one of its permits
 //   holdfast_waiter  who waits, in the order of seq
 // Times are nanoseconds since 1970 on the server's clock, which alone decides what has expired.
+// Tokens are max(last + 1, that clock in microseconds): rows that were forgotten (a failover, a restored
+// backup) go on above what they forgot, unless the clock is set back, too.
 #pragma once
 
 #include <optional>
@@ -42,11 +44,16 @@ struct Dialect {
   // name, full name, claim, ttl, label -> the token, if it was free, had expired, or is the claim's
   // already; and if nobody waits. Else no row. The last of them answers.
   std::vector<std::string> take;
-  // Where no statement both changes and returns: `take` returns no rows, the token is 1 if it made a
-  // row, and else SqlRows::id, 0 if it was not taken.
+  // Where no statement both changes and returns: `take` returns no rows, and the token is SqlRows::id,
+  // 0 if it was not taken.
   bool token_is_id = false;
   // name, claim. Changes one row, if the claim held and nobody waits.
   std::string free;
+  // The same two for a row that is known to move about (see RowMoves), where there is such a thing: then
+  // `take` and `take_moving` return the row's place behind the token. They may find nothing where the
+  // others would.
+  std::string take_moving;
+  std::string free_moving;
   // name, full name. Makes the row, if there is none.
   std::string make;
   // name -> token, owner, since, expires, ttl, label, waiting, sharing, sharing_mode, permits; until

@@ -15,12 +15,6 @@ constexpr Duration kLongDead = std::chrono::hours(1);
 // What was tried a second time, and failed then, may still have been done the first time.
 Failure unknown(const Failure& failure) { return Failure(Code::unknown, failure.message()); }
 
-Failure not_held(const Claim& claim) {
-  return Failure(Code::not_held, "the lock '" + claim.name.display() +
-                                     "' is not held by this claim any more: it expired, was "
-                                     "released, or was taken away");
-}
-
 }  // namespace
 
 // ---- Requests ----------------------------------------------------------------------------------
@@ -48,13 +42,21 @@ Task<Result<ServerTable::Asked>> ServerTable::ask(std::vector<SqlStatement> stat
                                                   Deadline deadline, std::stop_token stop,
                                                   Urgency urgency,
                                                   std::optional<std::size_t> last) {
+  return ask_on(server_.connections(), std::move(statements), deadline, std::move(stop), urgency,
+                last);
+}
+
+Task<Result<ServerTable::Asked>> ServerTable::ask_on(ConnectionPool& connections,
+                                                     std::vector<SqlStatement> statements,
+                                                     Deadline deadline, std::stop_token stop,
+                                                     Urgency urgency,
+                                                     std::optional<std::size_t> last) {
   bool repeated = false;
   for (;;) {
     SqlOutcome outcome;
     Deadline limit = deadline;
     {
-      Result<ConnectionPool::Loan> loan =
-          co_await server_.connections().take(deadline, stop, urgency);
+      Result<ConnectionPool::Loan> loan = co_await connections.take(deadline, stop, urgency);
       if (!loan) co_return repeated ? unknown(loan.failure()) : loan.failure();
       loan->set_in_transaction(true);
       limit = deadline.sooner(runtime_.now() + request_timeout_);
@@ -121,7 +123,7 @@ Task<Result<std::optional<ServerTable::Turned>>> ServerTable::try_turn(
     Ending ending;
     if (outcome.ok()) {
       turned.found = rows.read(outcome.results, first);
-      Turn turn(rows, rows.row(), rows.now());
+      Turn turn(rows, rows.row(), rows.now(), rows.now() / 1000);
       const bool agreed = turned.found && decide(turn);
       turned.last_token = token_from(rows.row().token);
       ending = ending_of(turn, rows, agreed);
@@ -186,17 +188,22 @@ Task<Result<Taken>> ServerTable::take(const Claim& claim, Deadline deadline, std
   const Key key = key_of(claim.name);
   const std::vector<SqlValue> values{key.key, key.full_name, to_value(claim.id),
                                      std::int64_t{claim.ttl.count()}, claim.label};
+  const Dialect& sql = server_.dialect();
   std::vector<SqlStatement> statements;
-  for (const std::string& text : server_.dialect().take) statements.push_back({text, values});
+  if (moves_.moving(key.key, runtime_.now())) {
+    statements.push_back({sql.take_moving, values});
+  } else {
+    for (const std::string& text : sql.take) statements.push_back({text, values});
+  }
   const Result<Asked> asked = co_await ask(std::move(statements), deadline, stop);
   if (!asked) co_return asked.failure();
   Taken taken{.sent_at = asked->outcome.sent_at};
   const SqlRows& rows = asked->outcome.results.back();
-  if (server_.dialect().token_is_id) {
-    const std::uint64_t token = rows.affected == 1 ? 1 : rows.id;
-    if (token > 0) taken.given = Given{Token(token), claim.ttl};
+  if (sql.token_is_id) {
+    if (rows.id > 0) taken.given = Given{Token(rows.id), claim.ttl};
   } else if (!rows.empty()) {
     taken.given = Given{token_from(rows.number(0, 0)), claim.ttl};
+    if (!sql.take_moving.empty()) moves_.seen(key.key, rows.bytes(0, 1), runtime_.now());
   }
   co_return taken;
 }
@@ -282,6 +289,7 @@ Task<Result<Taken>> ServerTable::look(const Claim& claim, Deadline deadline, std
   if (rows.empty()) co_return taken;
   const std::int64_t server_now = rows.number(0, 0);
   standing.waits = !rows.null(0, 4);
+  standing.holds = !rows.null(0, 1) && claim_from(rows.bytes(0, 1)) == claim.id;
   InTheWay& found = standing.in_the_way;
   if (!rows.null(0, 1)) {
     found.expires = rows.number(0, 2);
@@ -301,13 +309,13 @@ Task<Result<Taken>> ServerTable::look(const Claim& claim, Deadline deadline, std
 // ---- Giving back -------------------------------------------------------------------------------
 
 Task<Result<bool>> ServerTable::pass_on(const Claim& claim, const Key& key, bool& repeated,
-                                        Deadline deadline) {
+                                        Deadline deadline, Urgency urgency) {
   const Script& script = server_.dialect().pass_on;
   std::vector<SqlStatement> statements =
       script.with({key.key, to_value(claim.id), std::int64_t{Turn::kProvisionalTtl.count()},
                    server_.process()});
-  const Result<Asked> asked = co_await ask(std::move(statements), deadline, std::stop_token(),
-                                           Urgency::urgent, script.last);
+  const Result<Asked> asked =
+      co_await ask(std::move(statements), deadline, std::stop_token(), urgency, script.last);
   if (!asked) co_return asked.failure();
   repeated = repeated || asked->repeated;
   if (asked->repeated) let_own_look();
@@ -316,7 +324,7 @@ Task<Result<bool>> ServerTable::pass_on(const Claim& claim, const Key& key, bool
 }
 
 Task<Result<bool>> ServerTable::give_back(const Claim& claim, const Key& key, bool others_wait,
-                                          bool& repeated, Deadline deadline) {
+                                          bool& repeated, Deadline deadline, Urgency urgency) {
   const Dialect& sql = server_.dialect();
   std::vector<SqlStatement> statements;
   if (others_wait) {
@@ -324,11 +332,12 @@ Task<Result<bool>> ServerTable::give_back(const Claim& claim, const Key& key, bo
                                      std::int64_t{Turn::kProvisionalTtl.count()}, server_.process(),
                                      static_cast<std::int64_t>(runtime_.random() >> 1)});
   } else {
-    statements.push_back({sql.free, {key.key, to_value(claim.id)}});
+    const bool moving = moves_.moving(key.key, runtime_.now());
+    statements.push_back({moving ? sql.free_moving : sql.free, {key.key, to_value(claim.id)}});
   }
   const std::size_t last = others_wait ? sql.hand_over.last : 0;
   const Result<Asked> asked =
-      co_await ask(std::move(statements), deadline, std::stop_token(), Urgency::urgent, last);
+      co_await ask(std::move(statements), deadline, std::stop_token(), urgency, last);
   if (!asked) co_return asked.failure();
   repeated = repeated || asked->repeated;
   if (asked->repeated) let_own_look();
@@ -351,27 +360,28 @@ void ServerTable::let_own_look() {
   if (server_.on_deaf) server_.on_deaf();
 }
 
-Task<Result<bool>> ServerTable::release(const Claim& claim, Deadline deadline, bool holds) {
+Task<Result<bool>> ServerTable::release(const Claim& claim, Deadline deadline, bool holds,
+                                        Urgency urgency) {
   const Key key = key_of(claim.name);
   const bool can_hand_over = !server_.dialect().hand_over.empty();
   const bool has_queued = queued_.erase(claim.id) > 0;
   bool repeated = false;
   if (claim.mode == Mode::exclusive && (holds || !has_queued)) {
     if (!has_queued) {
-      const Result<bool> freed = co_await give_back(claim, key, false, repeated, deadline);
+      const Result<bool> freed = co_await give_back(claim, key, false, repeated, deadline, urgency);
       if (!freed || *freed) co_return freed;
     }
     if (!server_.dialect().pass_on.empty()) {
-      const Result<bool> passed = co_await pass_on(claim, key, repeated, deadline);
+      const Result<bool> passed = co_await pass_on(claim, key, repeated, deadline, urgency);
       if (!passed || *passed) co_return passed;
     }
     // Perhaps nobody is behind us any more.
     if (has_queued && can_hand_over && !server_.dialect().freed) {
-      const Result<bool> freed = co_await give_back(claim, key, false, repeated, deadline);
+      const Result<bool> freed = co_await give_back(claim, key, false, repeated, deadline, urgency);
       if (!freed || *freed) co_return freed;
     }
     if (can_hand_over) {
-      const Result<bool> handed = co_await give_back(claim, key, true, repeated, deadline);
+      const Result<bool> handed = co_await give_back(claim, key, true, repeated, deadline, urgency);
       if (!handed || *handed) co_return handed;
     }
   }
@@ -382,7 +392,7 @@ Task<Result<bool>> ServerTable::release(const Claim& claim, Deadline deadline, b
   };
   Decide decision = std::ref(decide);
   const Result<Turned> turned = co_await take_turn(key, claim.id, false, std::move(decision),
-                                                   deadline, std::stop_token(), Urgency::urgent);
+                                                   deadline, std::stop_token(), urgency);
   if (!turned) co_return turned.failure();
   // Nothing there the second time: the first may have ended it.
   if (repeated || turned->repeated) co_return true;
@@ -398,39 +408,6 @@ Task<Result<bool>> ServerTable::evict(const Name& name, Token token, Deadline de
                          std::stop_token(), Urgency::urgent);
   if (!turned) co_return turned.failure();
   co_return turned->repeated || (turned->found && evicted);
-}
-
-// ---- Keeping -----------------------------------------------------------------------------------
-
-Task<std::vector<Result<Grant>>> ServerTable::renew(std::span<const Hold> holds,
-                                                    Deadline deadline) {
-  constexpr std::size_t kPart = 100;
-  const Dialect& sql = server_.dialect();
-  std::vector<Result<Grant>> outcomes;
-  outcomes.reserve(holds.size());
-  for (std::size_t begin = 0; begin < holds.size(); begin += kPart) {
-    const std::size_t end = std::min(begin + kPart, holds.size());
-    std::vector<SqlStatement> statements;
-    for (std::size_t i = begin; i < end; ++i) {
-      const Claim& claim = holds[i].claim;
-      const bool alone = claim.mode == Mode::exclusive;
-      statements.push_back({alone ? sql.renew_owner : sql.renew_holder,
-                            {key_of(claim.name).key, to_value(claim.id),
-                             std::int64_t{claim.ttl.count()}, to_row(holds[i].token)}});
-    }
-    const Result<Asked> asked =
-        co_await ask(std::move(statements), deadline, std::stop_token(), Urgency::urgent);
-    for (std::size_t i = begin; i < end; ++i) {
-      if (!asked) {
-        outcomes.emplace_back(asked.failure());
-      } else if (asked->outcome.results.at(i - begin).affected == 1) {
-        outcomes.emplace_back(Grant{holds[i].token, asked->outcome.sent_at, holds[i].claim.ttl});
-      } else {
-        outcomes.emplace_back(not_held(holds[i].claim));
-      }
-    }
-  }
-  co_return outcomes;
 }
 
 // ---- Cleaning ----------------------------------------------------------------------------------

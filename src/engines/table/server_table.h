@@ -9,10 +9,13 @@
 //               is believed only when the commit was answered.
 //   time        what has expired is decided by the server's clock alone, read after the row was
 //               locked. What a client believes is counted from before it sent, on its own clock.
+//   renewals    have connections of their own, and a row that somebody keeps locked delays the renewal
+//               of no other: after a batch that got no answer, holds are renewed one by one.
 #pragma once
 
 #include <unordered_set>
 
+#include "engines/table/row_moves.h"
 #include "engines/table/table_server.h"
 
 namespace holdfast::internal::table {
@@ -21,6 +24,7 @@ namespace holdfast::internal::table {
 struct Standing {
   InTheWay in_the_way;
   bool waits = false;          // it stands in the queue
+  bool holds = false;          // after a look: it was granted the lock meanwhile
   bool turn_may_help = false;  // somebody's time is over, or the claim is not where it was
   // After a turn: the last token that had been given. What the claim is given later is higher.
   Token last_token;
@@ -50,8 +54,11 @@ class ServerTable {
   Task<Result<Taken>> acquire(const Claim& claim, bool queue, Deadline deadline,
                               std::stop_token stop);
   Task<Result<Taken>> look(const Claim& claim, Deadline deadline, std::stop_token stop);
-  // True if it held. Who has probably not held (it waits) spares itself the short ways of those who do.
-  Task<Result<bool>> release(const Claim& claim, Deadline deadline, bool holds = true);
+  // True if it held. A claim that is likely to wait still spares itself the short ways of holders.
+  // `urgency`: only a holder's own release may use the connection that is kept for releases.
+  using Urgency = ConnectionPool::Urgency;
+  Task<Result<bool>> release(const Claim& claim, Deadline deadline, bool holds = true,
+                             Urgency urgency = Urgency::release);
   Task<std::vector<Result<Grant>>> renew(std::span<const Hold> holds, Deadline deadline);
   Task<Result<bool>> evict(const Name& name, Token token, Deadline deadline);
   Task<Result<LockInfo>> inspect(const Name& name, Deadline deadline);
@@ -73,9 +80,10 @@ class ServerTable {
   // The short ways; nothing if it takes a turn.
   Task<Result<std::optional<Taken>>> enqueue(const Claim& claim, const Key& key, Deadline deadline,
                                              std::stop_token stop);
-  Task<Result<bool>> pass_on(const Claim& claim, const Key& key, bool& repeated, Deadline deadline);
+  Task<Result<bool>> pass_on(const Claim& claim, const Key& key, bool& repeated, Deadline deadline,
+                             Urgency urgency);
   Task<Result<bool>> give_back(const Claim& claim, const Key& key, bool others_wait, bool& repeated,
-                               Deadline deadline);
+                               Deadline deadline, Urgency urgency);
   // If the one that has it now is of this client: the server does not wake those.
   void tell_own(const SqlRows& winner);
   // Something was executed of which the answer was lost, perhaps a hand-over to one of ours, which the
@@ -88,10 +96,15 @@ class ServerTable {
     SqlOutcome outcome;
     bool repeated = false;  // it may have been executed once before
   };
-  using Urgency = ConnectionPool::Urgency;
   Task<Result<Asked>> ask(std::vector<SqlStatement> statements, Deadline deadline,
                           std::stop_token stop = {}, Urgency urgency = Urgency::usual,
                           std::optional<std::size_t> last = std::nullopt);
+  Task<Result<Asked>> ask_on(ConnectionPool& connections, std::vector<SqlStatement> statements,
+                             Deadline deadline, std::stop_token stop, Urgency urgency,
+                             std::optional<std::size_t> last);
+  // Renews some holds by one request.
+  Task<void> renew_together(std::span<const Hold> holds,
+                            std::span<std::optional<Result<Grant>>> outcomes, Deadline deadline);
   Task<Result<Turned>> take_turn(Key key, ClaimId claim, bool make, Decide decide,
                                  Deadline deadline, std::stop_token stop, Urgency urgency);
   Task<Result<std::optional<Turned>>> try_turn(const Key& key, const ClaimId& claim, bool make,
@@ -119,8 +132,10 @@ class ServerTable {
   Duration request_timeout_;
   // Claims of ours that have queued, until they are released. Others are likely to queue behind.
   std::unordered_set<ClaimId> queued_;
+  RowMoves moves_;
   std::optional<BootTime> clean_at_;
-  TaskGroup background_;  // Last: its tasks end before what they use.
+  BootTime apart_until_{};  // until then holds are renewed by requests of their own
+  TaskGroup background_;    // Last: its tasks end before what they use.
 };
 
 }  // namespace holdfast::internal::table

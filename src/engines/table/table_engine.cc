@@ -6,6 +6,8 @@ namespace holdfast::internal::table {
 
 namespace {
 
+using Urgency = ConnectionPool::Urgency;
+
 Failure cancelled() { return Failure(Code::cancelled, "cancelled by the caller"); }
 
 }  // namespace
@@ -78,6 +80,8 @@ Task<Result<Taken>> TableEngine::stand(const Claim& claim, bool in_line, bool tu
   if (!turn) {
     Result<Taken> seen = co_await table_.look(claim, limit, wait.stop);
     if (!seen || (seen->standing.waits && !seen->standing.turn_may_help)) co_return seen;
+    const bool dropped = in_line && !seen->standing.waits && !seen->standing.holds;
+    if (dropped && claim.mode == Mode::exclusive) server_->missed_wake();
   }
   if (turn && in_line && claim.mode == Mode::exclusive) {
     // We were told that it is ours: one request takes it up.
@@ -173,7 +177,7 @@ Task<Result<Grant>> TableEngine::leave(const Claim& claim, Failure why) {
   // background. Also ends a hold that was granted this very moment.
   constexpr Duration kLongest = std::chrono::seconds(3);
   const Deadline deadline = Deadline::at(runtime().now() + kLongest);
-  const Result<bool> left = co_await table_.release(claim, deadline, false);
+  const Result<bool> left = co_await table_.release(claim, deadline, false, Urgency::urgent);
   if (!left && left.code() == Code::misconfigured) co_return left.failure();
   if (!left) {
     co_return Failure(Code::unknown,
@@ -196,7 +200,7 @@ Task<void> TableEngine::sweep(Claim claim) {
         co_await sleep_until(runtime(), runtime().now() + pause, background_.stop_token());
     if (woken == Woken::cancelled || !given_up_.contains(claim.id)) co_return;
     const Deadline limit = request_deadline(Deadline::never());
-    static_cast<void>(co_await table_.release(claim, limit));
+    static_cast<void>(co_await table_.release(claim, limit, true, Urgency::urgent));
     if (runtime().now() >= end) break;
   }
   given_up_.erase(claim.id);

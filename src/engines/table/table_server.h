@@ -12,6 +12,12 @@
 
 namespace holdfast::internal::table {
 
+// What a wake-up is missed for happened at least a provisional grant ago: a newer listener is not to blame.
+inline constexpr Duration kNewListener = std::chrono::seconds(2);
+
+// Renewals that wait for rows which somebody keeps locked hold up no others, unless there are so many.
+inline constexpr std::size_t kRenewalConnections = 4;
+
 enum class Trouble {
   again,  // a deadlock or the like: nothing has happened, and it may well go next time
   no_table,
@@ -24,6 +30,8 @@ class TableServer {
 
   virtual const Dialect& dialect() const = 0;
   virtual ConnectionPool& connections() = 0;
+  // Connections for renewals alone: whatever other calls wait for, leases are kept.
+  virtual ConnectionPool& renewals() = 0;
   virtual Trouble trouble_with(const SqlError& error) const = 0;
   // How it reads to a user of the lock; unknown if it may have been executed.
   virtual Failure failure_of(const SqlError& error) const = 0;
@@ -40,6 +48,9 @@ class TableServer {
                     std::vector<SqlStatement>& after) = 0;
   // A claim of this client stands in the queue, and is about to wait, for the first time or again.
   virtual void now_waiting() {}
+  // A claim of this client was granted something, and not told before that had ended: the connection that
+  // listens may be dead without a word. It is replaced, unless it is new.
+  virtual void missed_wake() = 0;
   virtual void close() = 0;
 
   // Somebody was woken. Given nothing: it is not in the queue any more.

@@ -231,6 +231,9 @@ Task<Result<void>> Acquisition::adopt(std::string elder) {
   state_.node = elder;
   state_.token = Token(static_cast<std::uint64_t>(read.stat->czxid));
   if (data && data->token) state_.token = *data->token;
+  // Others may have come behind it meanwhile, and wait to be told that it holds. (One with a token in
+  // its data was detached, and held before.)
+  if (!data || !data->token) waited_ = true;
   state_.incarnation = session().incarnation();
   co_return Result<void>();
 }
@@ -259,8 +262,6 @@ Task<Result<void>> Acquisition::start_numbers_again() {
 
 Task<Result<Acquisition::Children>> Acquisition::look() {
   const BootTime begin = runtime_.now();
-  // Who stands in the line outlasts servers that are being restarted.
-  constexpr Duration kPatience = std::chrono::seconds(30);
   for (;;) {
     const Deadline limit = answer_deadline();
     Result<Children> children =
@@ -268,7 +269,7 @@ Task<Result<Acquisition::Children>> Acquisition::look() {
     if (children || !passing(children.code())) co_return children;
     if (wait_.stop.stop_requested()) co_return cancelled();
     const BootTime now = runtime_.now();
-    if (wait_.deadline.passed(now) || now - begin > kPatience) co_return children.failure();
+    if (wait_.deadline.passed(now) || now - begin > patience()) co_return children.failure();
     const BootTime again = now + runtime_.jitter(std::chrono::milliseconds(20));
     static_cast<void>(co_await sleep_until(runtime_, again, wait_.stop));
   }
@@ -323,6 +324,7 @@ Task<Result<Acquisition::Next>> Acquisition::wait_behind(const Decision& decisio
   if (wait_.deadline.passed(runtime_.now())) co_return Failure::busy({});
   if (!set || !*set) co_return Next::look;
   BootTime last_attached = runtime_.now();
+  BootTime look_by = runtime_.now() + own_pace();
   for (;;) {
     if (state_.expired() || self.gone()) co_return Next::enter;
     // Told of in the order in which it happened; if both, a look shows what is left.
@@ -335,23 +337,43 @@ Task<Result<Acquisition::Next>> Acquisition::wait_behind(const Decision& decisio
           decision.end_grants || (decision.release_grants && watch.saw_data_change());
       co_return grants ? Next::granted : Next::look;
     }
-    const Result<void> rested = co_await rest(last_attached);
+    if (runtime_.now() >= look_by) {
+      look_by = runtime_.now() + own_pace();
+      // Is it still there? With permits that is not all: the news that it holds may be lost.
+      if (claim().mode == Mode::permit) co_return Next::look;
+      // (The first of our own claims looks for all. No `?:` here: GCC 12 destroys what it awaits twice.)
+      Result<bool> there = true;
+      if (!place_ || place_->first()) there = co_await set_watch(decision);
+      if (!there && !passing(there.code())) co_return there.failure();
+      if (watch.fired()) continue;
+      if (!there || !*there) co_return Next::look;
+    }
+    const Result<void> rested = co_await rest(last_attached, look_by);
     if (state_.ended) co_return cancelled();
     if (!rested && !watch.fired()) co_return rested.failure();  // It may come in the last moment.
     if (!rested && rested.code() == Code::cancelled) co_return rested.failure();
   }
 }
 
-Task<Result<void>> Acquisition::rest(BootTime& last_attached) {
+// Waiters survive servers that are being restarted: for half a minute, and at least as long as their
+// session, and with it their place in the queue, may still be there.
+Duration Acquisition::patience() const {
+  return std::max<Duration>(std::chrono::seconds(30), session().timeout());
+}
+
+Duration Acquisition::own_pace() const {
+  return runtime_.jitter(std::min<Duration>(claim().ttl / 2, std::chrono::seconds(15)));
+}
+
+Task<Result<void>> Acquisition::rest(BootTime& last_attached, BootTime until) {
   // Nobody tells of a server that stays away.
   constexpr Duration kLook = std::chrono::seconds(1);
-  constexpr Duration kPatience = std::chrono::seconds(30);
   const BootTime now = runtime_.now();
   if (session().attached()) last_attached = now;
-  if (now - last_attached > kPatience) {
+  if (now - last_attached > patience()) {
     co_return Failure(Code::unreachable, "no ZooKeeper server has answered for a while");
   }
-  const Deadline limit = wait_.deadline.sooner(now + runtime_.jitter(kLook));
+  const Deadline limit = wait_.deadline.sooner(until).sooner(now + runtime_.jitter(kLook));
   const Woken woken = co_await state_.told.wait(limit, wait_.stop);
   state_.told.reset();
   if (state_.ended || woken == Woken::cancelled) co_return cancelled();
@@ -391,7 +413,7 @@ Task<Result<Acquisition::Next>> Acquisition::wait_in_line() {
     BootTime last_attached = runtime_.now();
     while (!place_->near_front()) {
       if (state_.expired() || self.gone()) co_return Next::enter;
-      const Result<void> rested = co_await rest(last_attached);
+      const Result<void> rested = co_await rest(last_attached, BootTime::max());
       // Who is in our way is found out by a look, on which the next wait ends at once.
       if (!rested && rested.code() == Code::busy) co_return Next::look;
       if (!rested) co_return rested.failure();

@@ -63,7 +63,11 @@ class Acquisition {
   // The same behind other claims of this client: until we are near the front of them.
   Task<Result<Next>> wait_in_line();
   // Until something is told, or a moment has passed. The failure is the end of it.
-  Task<Result<void>> rest(BootTime& last_attached);
+  Task<Result<void>> rest(BootTime& last_attached, BootTime until);
+  // How long until we look without being told: a lost notification is a delay, never a strand.
+  Duration own_pace() const;
+  // How long servers may stay away.
+  Duration patience() const;
   void stand_in_line();
   // What the queue says of those of this client who do not know who is before them.
   void inform_others(const Children& children);
@@ -85,7 +89,7 @@ class Acquisition {
   const Duration request_timeout_;
   const Spawn spawn_;
   int restarts_ = 0;
-  bool waited_ = false;
+  bool waited_ = false;        // others may wait to hear that this one holds
   Decision kept_out_by_;       // if its holder is known
   bool may_be_there_ = false;  // a node whose name we do not know
   std::optional<OwnQueue<Predecessor>::Place> place_;

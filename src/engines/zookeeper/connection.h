@@ -62,6 +62,8 @@ class Connection final : private StreamListener {
   const Endpoint& endpoint() const { return endpoint_; }
   // There is somebody at that address.
   bool reached() const { return reached_; }
+  // It hung up without a welcome: it has no quorum, or knows less than our greeting says that we do.
+  bool turned_away() const { return reached_ && closed_ && !welcome_; }
   // When the oldest request, or ping, was sent that has no answer.
   std::optional<BootTime> oldest_unanswered() const;
   BootTime last_sent() const { return last_sent_; }

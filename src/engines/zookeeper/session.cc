@@ -75,16 +75,25 @@ Task<Result<void>> Session::try_to_open() {
                                  std::max<Duration>(settings_.connect_timeout, milliseconds(500)));
   std::string problems;
   Code code = Code::unreachable;
+  bool turned_away = true;
   for (std::size_t i = 0; i < servers_.size(); ++i) {
     const Endpoint server = servers_[next_server_ % servers_.size()];
     const Result<void> tried = co_await try_server(server, Deadline::at(runtime_.now() + each));
+    if (tried) turned_away_since_.reset();
     if (tried) co_return Result<void>();
     if (tried.code() == Code::not_held) co_return tried;
+    turned_away = turned_away && connection_ && connection_->turned_away();
     ++next_server_;
     connection_.reset();
     problems += (problems.empty() ? "" : "; ") + server.display() + ": " + tried.message();
     if (tried.code() == Code::misconfigured) code = Code::misconfigured;
   }
+  // Servers that were restored from a backup know less than we have seen, and refuse us until they have
+  // caught up, perhaps never. We forget it, once nothing that we hold can be valid. (Until then it keeps
+  // us from a server that is behind; a look at such a one only shows more before us.)
+  if (!turned_away) turned_away_since_.reset();
+  if (turned_away && !turned_away_since_) turned_away_since_ = runtime_.now();
+  if (turned_away && runtime_.now() - *turned_away_since_ > wanted_timeout_) last_zxid_ = 0;
   co_return Failure(code, "no ZooKeeper server can be reached: " + problems);
 }
 

@@ -103,6 +103,7 @@ class Session final : private ConnectionListener {
   SessionKey key_;
   std::uint64_t incarnation_ = 1;
   std::int64_t last_zxid_ = 0;
+  std::optional<BootTime> turned_away_since_;  // by all servers, each time
   SessionProof proof_;
   std::unique_ptr<Connection> connection_;
   bool ready_ = false;

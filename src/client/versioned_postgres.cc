@@ -1,0 +1,156 @@
+// Versioned rows in PostgreSQL.
+#include "client/versioned_line.h"
+#include "engines/postgres/session_settings.h"
+#include "engines/postgres/settings.h"
+#include "wire/postgres_connection.h"
+
+namespace holdfast::internal {
+
+namespace {
+
+std::string text_literal(const std::string& text) {
+  std::string literal = " E'";
+  for (const char c : text) literal.append(c == '\'' || c == '\\' ? 2 : 1, c);
+  return literal + "'";
+}
+
+// The values travel as bytes, and become a JSON object in the server, which turns it into the types of its
+// columns.
+class PostgresStore final : public VersionedStore {
+ public:
+  PostgresStore(Runtime& runtime, const VersionedTable& table, postgres::Settings settings)
+      : runtime_(runtime),
+        settings_(std::move(settings)),
+        names_(table),
+        table_(quoted(table.table, '"')),
+        key_(quoted(table.key, '"')),
+        version_(quoted(table.version, '"')),
+        line_(runtime, [this](Deadline deadline) { return open(deadline); }) {}
+
+  Task<Result<SqlRows>> read(std::string key, Deadline deadline) override {
+    std::string text = "SELECT t." + version_;
+    for (const std::string& name : names_.columns) {
+      const std::string column = "t." + quoted(name, '"');
+      // Always bytes, with the driver. The text of a bytea begins with \\x.
+      text += ", CASE WHEN " + is_bytea(column) + " THEN decode(substr(" + column +
+              "::text, 3), 'hex') ELSE convert_to(" + column + "::text, 'UTF8') END";
+    }
+    SqlStatement statement{
+        text + " FROM " + table_ + " t WHERE t." + key_ + " = (" + record(0) + ")." + key_,
+        {std::move(key)}};
+    return run(std::move(statement), deadline);
+  }
+  Task<Result<SqlRows>> write(std::string key, std::uint64_t version, std::vector<Value> values,
+                              Deadline deadline) override {
+    std::string text = "UPDATE " + table_ + " AS t SET " + version_ + " = t." + version_ + " + 1";
+    for (const std::string& column : names_.columns) {
+      text += ", " + quoted(column, '"') + " = r." + quoted(column, '"');
+    }
+    SqlStatement statement{"", values_of(std::move(key), values)};
+    statement.values.emplace_back(static_cast<std::int64_t>(version));
+    statement.text = text + " FROM " + record(values.size()) + " r WHERE t." + key_ + " = r." +
+                     key_ + " AND t." + version_ + " = $" +
+                     std::to_string(statement.values.size()) + "::bigint";
+    return run(std::move(statement), deadline);
+  }
+  Task<Result<SqlRows>> insert(std::string key, std::vector<Value> values,
+                               Deadline deadline) override {
+    std::string columns;
+    std::string sources;
+    for (const std::string& column : names_.columns) {
+      columns += ", " + quoted(column, '"');
+      sources += ", r." + quoted(column, '"');
+    }
+    SqlStatement statement{"INSERT INTO " + table_ + " (" + key_ + ", " + version_ + columns +
+                               ") SELECT r." + key_ + ", 1" + sources + " FROM " +
+                               record(values.size()) + " r ON CONFLICT DO NOTHING",
+                           values_of(std::move(key), values)};
+    return run(std::move(statement), deadline);
+  }
+
+ private:
+  Failure failure_of(const SqlError& error) const {
+    const std::string_view kind = std::string_view(error.state).substr(0, 2);
+    const bool passing = error.lost || kind == "40" || kind == "53" || kind == "57";
+    const bool misfit = kind == "22" || kind == "23";
+    const Code code = error.may_have_run ? Code::unknown
+                      : passing          ? Code::unreachable
+                      : misfit           ? Code::invalid_argument
+                                         : Code::misconfigured;
+    return Failure(code,
+                   "PostgreSQL at " + settings_.login.endpoint.display() + ": " + error.message);
+  }
+
+  Task<Result<SqlRows>> run(SqlStatement statement, Deadline deadline) {
+    Result<SqlOutcome> outcome = co_await line_.run(std::move(statement), deadline);
+    if (!outcome) co_return outcome.failure();
+    if (outcome->ok()) co_return std::move(outcome->results.back());
+    co_return failure_of(*outcome->error);
+  }
+
+  static std::string is_bytea(const std::string& column) {
+    return "pg_typeof(" + column + ") = 'bytea'::regtype";
+  }
+  // The member of the object for a column, from a parameter.
+  std::string member(const std::string& name, std::size_t parameter) const {
+    const std::string column = "(NULL::" + table_ + ")." + quoted(name, '"');
+    const std::string value = "$" + std::to_string(parameter) + "::bytea";
+    return text_literal(name) + ", CASE WHEN " + is_bytea(column) +
+           " THEN to_jsonb('\\x' || encode(" + value + ", 'hex')) WHEN pg_typeof(" + column +
+           ") IN ('json'::regtype, 'jsonb'::regtype) THEN convert_from(" + value +
+           ", 'UTF8')::jsonb ELSE to_jsonb(convert_from(" + value + ", 'UTF8')) END";
+  }
+  // A row with the key and so many values.
+  std::string record(std::size_t values) const {
+    std::string object = member(names_.key, 1);
+    for (std::size_t i = 0; i < values; ++i) object += ", " + member(names_.columns[i], i + 2);
+    return "jsonb_populate_record(NULL::" + table_ + ", jsonb_build_object(" + object + "))";
+  }
+  static std::vector<SqlValue> values_of(std::string key, const std::vector<Value>& values) {
+    std::vector<SqlValue> all{std::move(key)};
+    for (const Value& value : values) all.push_back(value_of(value));
+    return all;
+  }
+  Task<Result<std::unique_ptr<SqlConnection>>> open(Deadline deadline) {
+    Result<std::unique_ptr<PostgresConnection>> made =
+        co_await PostgresConnection::connect(runtime_, settings_.login, deadline);
+    if (!made) co_return made.failure();
+    std::vector<SqlStatement> setup(1);
+    setup[0].text = std::string("SELECT ") + postgres::kSessionSettings +
+                    ", set_config('statement_timeout', '0', false),"
+                    " set_config('idle_session_timeout', '10min', false),"
+                    " set_config('standard_conforming_strings', 'on', false)";
+    for (SqlStatement& statement : postgres::use_schema(settings_)) {
+      setup.push_back(std::move(statement));
+    }
+    const SqlOutcome ready = co_await (*made)->run(std::move(setup), deadline);
+    if (!ready.ok()) {
+      SqlError error = *ready.error;
+      error.may_have_run = false;
+      co_return failure_of(error);
+    }
+    co_return std::unique_ptr<SqlConnection>(std::move(made).value());
+  }
+
+  Runtime& runtime_;
+  postgres::Settings settings_;
+  VersionedTable names_;
+  std::string table_;
+  std::string key_;
+  std::string version_;
+  Line line_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<VersionedStore>> open_versioned_postgres(const Url& url,
+                                                                const VersionedTable& table,
+                                                                Runtime& runtime,
+                                                                const ClientOptions& options) {
+  Result<postgres::Settings> settings = postgres::settings_from(url, options);
+  if (!settings) return settings.failure();
+  return std::unique_ptr<VersionedStore>(
+      std::make_unique<PostgresStore>(runtime, table, std::move(settings).value()));
+}
+
+}  // namespace holdfast::internal
