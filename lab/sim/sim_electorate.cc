@@ -158,9 +158,17 @@ Task<bool> SimElectorate::do_open(Deadline deadline) {
   } else {
     co_await refound(seen, open, deadline);
   }
-  Nodes behind;
-  for (const std::size_t node : in_state(seen, State::open)) {
-    if (voters_[node]->marker().era < era_) behind.push_back(node);
+  const auto behind_of = [this](const Nodes& nodes) {
+    Nodes behind;
+    for (const std::size_t node : nodes) {
+      if (voters_[node]->marker().era < era_) behind.push_back(node);
+    }
+    return behind;
+  };
+  Nodes behind = behind_of(in_state(seen, State::open));
+  if (established_ && behind.size() >= majority_of(size())) {
+    pass_what_was_forgotten(in_state(seen, State::open));
+    behind = behind_of(in_state(seen, State::open));
   }
   if (!behind.empty()) co_await raise(std::move(behind), deadline);
   if (!established_) co_await establish(in_state(seen, State::open), deadline);
@@ -265,22 +273,15 @@ Task<void> SimElectorate::refound(Nodes seen, Nodes open, Deadline deadline) {
 }
 
 Task<void> SimElectorate::begin_refounding(Nodes closed, Nodes open, Deadline deadline) {
-  constexpr std::uint64_t kHourUs = 3'600'000'000;
   std::map<std::size_t, Marker> before;
-  std::uint64_t clock_us = 0;
-  for (const std::size_t node : closed) {
-    before[node] = voters_[node]->marker();
-    clock_us = std::max(clock_us, voters_[node]->clock_us());
-  }
-  for (const std::size_t node : open) clock_us = std::max(clock_us, voters_[node]->clock_us());
-  floor_ = std::max(floor_, clock_us + kHourUs);
+  Nodes all = closed;
+  all.insert(all.end(), open.begin(), open.end());
+  for (const std::size_t node : closed) before[node] = voters_[node]->marker();
+  pass_what_was_forgotten(all);
   Marker to;
-  to.era = new_epoch();
-  to.era.number = std::max(to.era.number, clock_us / 1000);
+  to.era = era_;
   to.floor = floor_;
   to.memory = Marker::Memory::refounds;
-  era_ = to.era;
-  established_ = false;
   if (!open.empty()) co_await raise(open, deadline);
   const auto raised = std::count_if(open.begin(), open.end(),
                                     [&](std::size_t node) { return stands_by(node, to); });
@@ -292,6 +293,17 @@ Task<void> SimElectorate::begin_refounding(Nodes closed, Nodes open, Deadline de
     Nodes alone{node};
     co_await tend_all(std::move(alone), std::move(what), deadline);
   }
+}
+
+void SimElectorate::pass_what_was_forgotten(const Nodes& nodes) {
+  constexpr std::uint64_t kHourUs = 3'600'000'000;
+  constexpr std::uint64_t kRoom = 1000;
+  std::uint64_t clock_us = 0;
+  for (const std::size_t node : nodes) clock_us = std::max(clock_us, voters_[node]->clock_us());
+  floor_ = clock_us + kHourUs > floor_ ? clock_us + kHourUs : floor_ + kRoom;
+  era_ = new_epoch();
+  era_.number = std::max(era_.number, clock_us / 1000);
+  established_ = false;
 }
 
 bool SimElectorate::stands_by(std::size_t other, const Marker& joining) const {

@@ -48,6 +48,7 @@ class SimElectorate final : public internal::quorum::Electorate {
   Task<void> join(std::size_t node, Nodes open, Deadline deadline);
   Task<void> refound(Nodes seen, Nodes open, Deadline deadline);
   Task<void> begin_refounding(Nodes closed, Nodes open, Deadline deadline);
+  void pass_what_was_forgotten(const Nodes& nodes);
   Task<void> finish(std::size_t node, Nodes sources, Deadline deadline);
   bool stands_by(std::size_t other, const QuorumNode::Marker& joining) const;
   bool suffice(std::size_t others, const QuorumNode::Marker& joining) const;
