@@ -225,6 +225,27 @@ TEST_F(RedlockRack, AClientThatIsFarAheadOfRefoundedNodesGetsTheLock) {
   EXPECT_GT(take(b_), of_a);
 }
 
+// The clock of a node is ten minutes ahead, so are the epoch and the floor that it was refounded with,
+// and A got a token there. Then all nodes are restored to what was before, and that clock is right.
+// A remembers the epoch; but the nodes have voted in it, and do not know.
+TEST_F(RedlockRack, AnEpochThatTheNodesHaveForgottenIsNotGivenToThemAgain) {
+  std::vector<fs::path> copies;
+  for (const std::size_t node : {0, 1, 2}) copies.push_back(backup(node));
+  const auto ahead = std::chrono::system_clock::now().time_since_epoch() + 10min;
+  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(ahead).count();
+  const std::string floor = std::to_string((ms + 3'600'000) * 1000);
+  for (const std::size_t node : {0, 1, 2}) {
+    const std::string rest = marker(node).substr(epoch_of(marker(node)).size());
+    at(node).command({"SET", kMarker, std::to_string(ms) + ".7" + rest + " above=" + floor});
+  }
+  const Token forgotten = take(a_);
+  ASSERT_EQ(forgotten.str(), std::to_string((ms + 3'600'000) * 1000 + 1));
+  for (const std::size_t node : {0, 1, 2}) restore(node, copies[node]);
+  take(b_, "another");
+  take(a_, "another");
+  EXPECT_GT(take(b_), forgotten);
+}
+
 TEST_F(RedlockRack, AnEmptyNodeRejoinsWhenTheOthersHaveRefounded) {
   const Token before = take(a_);
   at(2).command({"FLUSHALL"});
