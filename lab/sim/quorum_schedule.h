@@ -1,6 +1,7 @@
 // One seeded schedule of the shipped quorum engine: three clients contend for one lock on three or
 // five simulated nodes, while connections are slow and break, clients and nodes are paused, crash
-// and come back, nodes lose their data or come back with older ones, one or all at once, and clocks run apart or jump. Then everything heals.
+// and come back, nodes lose their data or come back with older ones, one or all at once, and clocks
+// run apart or jump. Then everything heals.
 //
 // What is looked for, at every step:
 //  - two clients that are awake and whose leases exclude each other, both held

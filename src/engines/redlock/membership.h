@@ -25,7 +25,8 @@
 // An empty node takes no part in it: what it remembers is nothing, and a majority of empty nodes may
 // just as well be a wrong URL. Then a person decides.
 //
-// Invariants (docs/REDLOCK.md has the argument; tests/model refutes each when it is dropped):
+// Invariants (docs/REDLOCK.md has the argument; tests/model refutes each when it is dropped, but I7,
+// which tests/sim is for):
 //   I1  A vote is counted only if it was given by the process that the marker names: the marker's run
 //       id is that of the connection on which the vote was sent and answered.
 //   I2  Only a mark writes a run id that was just read. Every later marker takes it from the one that
