@@ -18,6 +18,7 @@ const char* to_text(FaultKind kind) {
     case FaultKind::server_jump: return "jumps of servers' clocks";
     case FaultKind::server_restart: return "restarts with data";
     case FaultKind::server_wipe: return "restarts without data";
+    case FaultKind::server_restore: return "restarts with older data";
     case FaultKind::eviction: return "evictions";
     case FaultKind::failover: return "failovers";
     case FaultKind::leader_change: return "changes of the leader";

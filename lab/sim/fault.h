@@ -20,6 +20,7 @@ enum class FaultKind {
   server_jump,     // of a server's wall clock
   server_restart,  // with its data
   server_wipe,     // it restarts empty
+  server_restore,  // it restarts with older data
   eviction,
   failover,       // to a replica that may be behind
   leader_change,  // sessions begin anew

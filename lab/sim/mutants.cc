@@ -92,6 +92,9 @@ std::vector<Mutant> make_mutants() {
          NodeRules{.fences_without_word = true});
   quorum("mutant/plain-del-on-quorum", "Redlock: release by plain DEL",
          NodeRules{.anyone_releases = true});
+  quorum("mutant/restored-copy-votes",
+         "Redlock: a node that restarted with older data votes at once",
+         NodeRules{.votes_when_restarted = true});
   quorum("mutant/empty-node-votes", "Redlock: a node that lost its data votes at once",
          NodeRules{.votes_when_empty = true});
   return all;

@@ -30,14 +30,29 @@ Duration QuorumNode::silent_for() const {
   return std::chrono::microseconds(std::max<std::int64_t>(marker_.until_us - now_us(), 0));
 }
 
-void QuorumNode::mark(std::uint64_t nonce) {
-  if (marker_.state == Marker::State::blank) {
-    marker_ = Marker{.state = Marker::State::marked, .era = {}, .nonce = nonce};
-  }
+QuorumNode::Marker QuorumNode::marker() const {
+  Marker seen = marker_;
+  if (marker_.state == Marker::State::blank || marker_.run == boot_) return seen;
+  if (rules_.votes_when_restarted && marker_.votes()) return seen;
+  seen.state = Marker::State::restarted;
+  if (marker_.votes()) seen.memory = Marker::Memory::older;
+  return seen;
 }
 
-void QuorumNode::raise(const Era& era, bool established) {
-  if (!marker_.votes()) return;
+void QuorumNode::mark(std::uint64_t nonce) {
+  const Marker seen = marker();
+  if (seen.state != Marker::State::blank && seen.state != Marker::State::restarted) return;
+  marker_ = Marker{.state = Marker::State::marked,
+                   .era = seen.era,
+                   .nonce = nonce,
+                   .run = boot_,
+                   .floor = seen.floor,
+                   .memory = seen.remembers() ? Marker::Memory::older : Marker::Memory::none};
+}
+
+void QuorumNode::raise(const Era& era, bool established, std::uint64_t floor) {
+  if (!marker().votes()) return;
+  marker_.floor = std::max(marker_.floor, floor);
   if (era > marker_.era) {
     marker_.era = era;
     marker_.established = established;
@@ -46,23 +61,30 @@ void QuorumNode::raise(const Era& era, bool established) {
   }
 }
 
-void QuorumNode::join(const Marker& from, const Era& era, Duration silence) {
-  if (marker_ != from) return;
+void QuorumNode::join(const Marker& from, const Marker& to, Duration silence) {
+  if (marker() != from) return;
   marker_.state = Marker::State::joining;
-  marker_.era = era;
-  marker_.until_us = now_us() + us_of(silence);
+  marker_.era = to.era;
+  marker_.floor = to.floor;
+  marker_.memory = to.memory;
+  if (from.state == Marker::State::marked) marker_.until_us = now_us() + us_of(silence);
 }
 
-void QuorumNode::open(const Marker& from, std::uint64_t nonce) {
-  if (marker_ != from) return;
-  marker_ = Marker{.state = Marker::State::open, .era = from.era, .nonce = nonce};
+void QuorumNode::open(const Marker& from, std::uint64_t nonce, std::uint64_t floor) {
+  if (marker() != from) return;
+  marker_ = Marker{.state = Marker::State::open,
+                   .era = from.era,
+                   .nonce = nonce,
+                   .run = from.run,
+                   .floor = floor};
   ++rejoins;
+  if (from.memory == Marker::Memory::refounds) ++refoundings;
 }
 
 bool QuorumNode::adopt(const Marker& from, std::uint64_t token) {
-  if (marker_ != from) return false;
-  // Without its claim: this node did not accept it for anybody.
-  if (fence_.token < token) fence_ = Fence{token, ClaimId()};
+  if (marker() != from) return false;
+  // Without its claim: this node did not accept it for anybody, or may not remember for whom.
+  fence_ = Fence{std::max(fence_.token, token), ClaimId()};
   return true;
 }
 
@@ -99,7 +121,7 @@ bool QuorumNode::free_word(const ClaimId& id, std::uint32_t attempt) {
   return true;
 }
 
-Ballot QuorumNode::accept(const ClaimId& id, std::uint64_t token, bool again) {
+Ballot QuorumNode::accept(const ClaimId& id, std::uint64_t token, bool again, bool holds) {
   constexpr std::int64_t kHourUs = 3'600'000'000;
   Ballot ballot;
   ballot.kind = Ballot::Kind::locked;
@@ -111,6 +133,7 @@ Ballot QuorumNode::accept(const ClaimId& id, std::uint64_t token, bool again) {
     ballot.accepted = true;
     return ballot;
   }
+  if (holds && token == fence_.token && fence_.owner == ClaimId()) fence_.owner = id;
   const bool own = fence_.owner == id;
   if (token == fence_.token && own) {
     ballot.accepted = true;
@@ -121,7 +144,7 @@ Ballot QuorumNode::accept(const ClaimId& id, std::uint64_t token, bool again) {
   ballot.own = own;
   if (!again || !own) {
     const auto clock = static_cast<std::uint64_t>(now_us() + kHourUs);
-    const std::uint64_t most = std::max(clock, fence_.token + 1000);
+    const std::uint64_t most = std::max({clock, fence_.token + 1000, marker_.floor + 1000});
     if (token > fence_.token && token <= most) {
       fence_ = Fence{token, id};
       word.accepted = token;
@@ -183,8 +206,8 @@ bool QuorumNode::in_line(const ClaimId& id) const {
 
 QuorumNode::Voted QuorumNode::vote(const Ask& ask, const Proposal& proposal, const Marker& marker) {
   Voted voted;
-  voted.marker = marker_;
-  if (!marker_.votes() || marker_ != marker) {
+  voted.marker = this->marker();
+  if (!voted.marker.votes() || voted.marker != marker || proposal.token <= marker.floor) {
     voted.ballot.kind = Ballot::Kind::closed;
     return voted;
   }
@@ -195,7 +218,7 @@ QuorumNode::Voted QuorumNode::vote(const Ask& ask, const Proposal& proposal, con
     if (mine && mine->reserved) ++reservations_used;
     set_word(ask, proposal.attempt, ask.ttl);
     word_of(ask.id)->reserved = false;
-    voted.ballot = accept(ask.id, proposal.token, again);
+    voted.ballot = accept(ask.id, proposal.token, again, proposal.held);
     return voted;
   }
   if (proposal.ticket) queue_up(ask, *proposal.ticket);
@@ -226,8 +249,8 @@ Ballot QuorumNode::refuse(const Ask& ask) {
 QuorumNode::Voted QuorumNode::confirm(const Ask& ask, const Proposal& proposal,
                                       const Marker& marker) {
   Voted voted;
-  voted.marker = marker_;
-  if (!marker_.votes() || marker_ != marker) {
+  voted.marker = this->marker();
+  if (!voted.marker.votes() || voted.marker != marker || proposal.token <= marker.floor) {
     voted.ballot.kind = Ballot::Kind::closed;
     return voted;
   }
@@ -236,7 +259,7 @@ QuorumNode::Voted QuorumNode::confirm(const Ask& ask, const Proposal& proposal,
     voted.ballot.why = "its vote has ended";
     return voted;
   }
-  voted.ballot = accept(ask.id, proposal.token, false);
+  voted.ballot = accept(ask.id, proposal.token, false, false);
   return voted;
 }
 
@@ -254,7 +277,9 @@ Standing::Kind QuorumNode::renew(const Ask& ask, std::uint64_t token) {
     word->ends_us = now_us() + us_of(ask.ttl);
     return Standing::Kind::held;
   }
-  if (!holders_.empty()) return Standing::Kind::lost;
+  if (!holders_.empty() && !word) return Standing::Kind::lost;
+  if (fence_.token == token && fence_.owner == ClaimId()) return Standing::Kind::free;
+  if (word) return Standing::Kind::lost;
   return mine || fence_.token < token ? Standing::Kind::free : Standing::Kind::lost;
 }
 
@@ -286,6 +311,17 @@ void QuorumNode::wipe() {
   holders_.clear();
   fence_ = Fence();
   line_.clear();
+  restart();
+  if (rules_.votes_when_empty) marker_.run = boot_;
+}
+
+void QuorumNode::restore() {
+  marker_ = copy_.marker;
+  mode_ = copy_.mode;
+  holders_ = copy_.holders;
+  fence_ = copy_.fence;
+  line_ = copy_.line;
+  line_ends_us_ = copy_.line_ends_us;
   restart();
 }
 

@@ -1,7 +1,7 @@
 // QuorumNode: one node of a simulated quorum. It decides as the scripts of the Redlock engine do
 // (src/engines/redlock/scripts.cc): the word, readers, the fence F, the line with a short
-// reservation for its head, the marker. What it keeps survives a restart, unless it is wiped. One
-// lock name.
+// reservation for its head, the marker. What it keeps survives a restart, unless it is wiped, or
+// replaced by an older copy. One lock name.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,11 @@ namespace holdfast::lab::sim {
 
 // Mistakes of the literature.
 struct NodeRules {
-  bool counter_tokens = false;       // each node counts for itself
-  bool fences_without_word = false;  // a token is accepted though the word is not the claim's
-  bool votes_when_empty = false;     // a node that lost its data votes at once
-  bool anyone_releases = false;      // plain DEL
+  bool counter_tokens = false;        // each node counts for itself
+  bool fences_without_word = false;   // a token is accepted though the word is not the claim's
+  bool votes_when_empty = false;      // a node that lost its data votes at once
+  bool votes_when_restarted = false;  // a node that was restarted votes on with the data it has
+  bool anyone_releases = false;       // plain DEL
 };
 
 class QuorumNode {
@@ -31,25 +32,32 @@ class QuorumNode {
   internal::SimRuntime& runtime() { return runtime_; }
   std::size_t number() const { return number_; }
 
-  // ---- Its part in the electorate: docs/REDLOCK.md, "An empty node comes back" ------------------
+  // ---- Its part in the electorate: docs/REDLOCK.md, "A node comes back" ------------------
 
   struct Marker {
-    enum class State { blank, marked, joining, open };
+    enum class State { blank, marked, joining, open, restarted };
+    enum class Memory { none, older, refounds };
     State state = State::blank;
     internal::quorum::Era era;
     bool established = false;
     std::uint64_t nonce = 0;  // another one after each loss
     std::int64_t until_us = 0;
+    std::uint64_t run = 0;  // the boot() in which it was written
+    std::uint64_t floor = 0;
+    Memory memory = Memory::none;
     friend bool operator==(const Marker&, const Marker&) = default;
     bool votes() const { return state == State::open; }
+    bool remembers() const { return memory != Memory::none; }
   };
-  const Marker& marker() const { return marker_; }
+  // As it is in this process: one that was written in another is `restarted`.
+  Marker marker() const;
+  std::int64_t clock_us() const { return now_us(); }
   // How long a node that is joining stays silent.
   Duration silent_for() const;
   void mark(std::uint64_t nonce);
-  void raise(const internal::quorum::Era& era, bool established);
-  void join(const Marker& from, const internal::quorum::Era& era, Duration silence);
-  void open(const Marker& from, std::uint64_t nonce);
+  void raise(const internal::quorum::Era& era, bool established, std::uint64_t floor);
+  void join(const Marker& from, const Marker& to, Duration silence);
+  void open(const Marker& from, std::uint64_t nonce, std::uint64_t floor);
   bool adopt(const Marker& from, std::uint64_t token);
   std::uint64_t fence() const { return fence_.token; }
 
@@ -87,6 +95,10 @@ class QuorumNode {
   void on_restart(std::function<void()> tell) { connections_.push_back(std::move(tell)); }
   void restart();
   void wipe();
+  void copy() { copy_ = Data{marker_, mode_, holders_, fence_, line_, line_ends_us_}; }
+  bool copy_remembers() const { return copy_.marker.votes() || copy_.marker.remembers(); }
+  // Restarts with the last copy; the first one is that of a new node.
+  void restore();
 
   // ---- For the checker --------------------------------------------------------------------------
 
@@ -104,6 +116,7 @@ class QuorumNode {
   std::uint64_t reservations_used = 0;
   std::uint64_t low_tokens = 0;
   std::uint64_t rejoins = 0;
+  std::uint64_t refoundings = 0;
   // Found out that who stood in line is dead.
   std::uint64_t unheard = 0;
 
@@ -129,7 +142,7 @@ class QuorumNode {
   bool admits(Mode mode) const;
   void set_word(const Ask& ask, std::uint32_t attempt, Duration ttl);
   bool free_word(const ClaimId& id, std::uint32_t attempt);
-  internal::quorum::Ballot accept(const ClaimId& id, std::uint64_t token, bool again);
+  internal::quorum::Ballot accept(const ClaimId& id, std::uint64_t token, bool again, bool holds);
   internal::quorum::Ballot refuse(const Ask& ask);
   bool serve(const ClaimId* self, const ClaimId* giver = nullptr);
   void queue_up(const Ask& ask, const internal::quorum::Arrival& arrival);
@@ -143,6 +156,15 @@ class QuorumNode {
   Fence fence_;
   std::vector<Place> line_;  // by ticket
   std::int64_t line_ends_us_ = 0;
+  struct Data {
+    Marker marker{.state = Marker::State::open, .era = {1, 1}, .established = true};
+    Mode mode = Mode::exclusive;
+    std::map<ClaimId, Word> holders;
+    Fence fence;
+    std::vector<Place> line;
+    std::int64_t line_ends_us = 0;
+  };
+  Data copy_;
   std::map<std::uint64_t, Push> channels_;
   unsigned scripts_ = 0;
   std::uint64_t boot_ = 0;

@@ -83,6 +83,7 @@ Outcome QuorumStage::run() {
     marks.reservations_used += node->reservations_used;
     marks.low_tokens += node->low_tokens;
     marks.rejoins += node->rejoins;
+    marks.refoundings += node->refoundings;
     marks.dead_waiters += node->unheard;
   }
   programs_.clear();
@@ -113,8 +114,9 @@ void QuorumStage::draw_faults() {
   cutting_ = draw(0.4, "partitions");
   restarting_ = draw(0.3, "restarts of nodes");
   wiping_ = draw(0.4, "loss of data");
+  restoring_ = draw(0.3, "restarts with older data");
   // It is for exclusion alone: tokens must hold without it.
-  if (strike(wiping_, FaultKind::unsafe_rejoin, 0.4)) {
+  if (strike(wiping_ || restoring_, FaultKind::unsafe_rejoin, 0.4)) {
     given += ", no silence of nodes that rejoin";
     silence = Duration(0);
   }
@@ -172,6 +174,7 @@ Task<void> QuorumStage::inject() {
     co_await sleep_until(chaos_node_, chaos_node_.now() + pause);
     strike_client(*programs_[decisions_.one_of(programs_.size())]);
     strike_node(*nodes[decisions_.one_of(nodes.size())]);
+    strike_rack();
   }
   heal();
 }
@@ -229,7 +232,27 @@ void QuorumStage::strike_node(QuorumNode& victim) {
   }
   const bool wiped = decisions_.happens(0.3);
   if (wiping_ && wiped) wipe(victim);
+  strike_data(victim);
   strike_clock(victim);
+}
+
+// Copies are made all the time; one of them comes back.
+void QuorumStage::strike_data(QuorumNode& victim) {
+  if (decisions_.happens(0.5)) victim.copy();
+  // A copy of a node that was empty, or had not rejoined yet, is as good as none.
+  const bool possible = restoring_ && (victim.copy_remembers() || may_be_wiped(victim));
+  if (!strike(possible, FaultKind::server_restore, 0.3)) return;
+  ++marks.restores;
+  data_was_lost_ = true;
+  note("when " + label_of("node", victim.number()) + " restarts with older data");
+  victim.restore();
+}
+
+void QuorumStage::strike_rack() {
+  if (!strike(restarting_, FaultKind::server_restart, 0.04)) return;
+  ++marks.rack_restarts;
+  note("when all nodes restart with their data");
+  for (const auto& node : nodes) node->restart();
 }
 
 // Back by a few seconds only, in all: what is locked then stays so for that much longer.
@@ -259,12 +282,13 @@ Task<void> QuorumStage::wipe_soon(QuorumNode& victim) {
   if (!healed_) wipe(victim);
 }
 
-// Without enough others nobody knows the last token any more, and a person has to decide.
+// If a majority is empty, a person has to decide.
 bool QuorumStage::may_be_wiped(const QuorumNode& victim) const {
   const auto others = std::count_if(nodes.begin(), nodes.end(), [&](const auto& node) {
-    return node.get() != &victim && node->marker().votes();
+    const QuorumNode::Marker marker = node->marker();
+    return node.get() != &victim && (marker.votes() || marker.remembers());
   });
-  return static_cast<std::size_t>(others) >= majority_of_others(nodes.size());
+  return static_cast<std::size_t>(others) >= majority_of(nodes.size());
 }
 
 Task<void> QuorumStage::cut_off(QuorumProgram& victim, Duration span) {
@@ -355,8 +379,11 @@ Marks QuorumMarks::list() const {
           {"crashes of clients", crashes},
           {"partitions", cuts},
           {"restarts of nodes", restarts},
+          {"restarts of all nodes at once", rack_restarts},
           {"nodes that lost their data", wipes},
+          {"nodes that came back with older data", restores},
           {"nodes that rejoined", rejoins},
+          {"nodes that refounded", refoundings},
           {"jumps of the nodes' clocks", node_jumps},
           {"jumps of the clients' wall clocks", client_jumps},
           {"refused by the fence", checker.refused_by_fence}};
@@ -365,8 +392,8 @@ Marks QuorumMarks::list() const {
 FaultSet QuorumMarks::faults_of_schedules() {
   using enum FaultKind;
   return FaultSet(loss, slow, drift, client_skew, client_pause, client_cut, client_crash,
-                  client_jump, server_pause, server_restart, server_wipe, server_jump,
-                  unsafe_rejoin);
+                  client_jump, server_pause, server_restart, server_wipe, server_restore,
+                  server_jump, unsafe_rejoin);
 }
 
 Outcome run_quorum_schedule(const QuorumModel& model, const Order& order, QuorumMarks& marks) {

@@ -1,6 +1,7 @@
 // One seeded schedule of the shipped quorum engine: three clients contend for one lock on three or
 // five simulated nodes, while connections are slow and break, clients and nodes are paused, crash
-// and come back, nodes lose their data, and clocks run apart or jump. Then everything heals.
+// and come back, nodes lose their data or come back with older ones, one or all at once, and clocks
+// run apart or jump. Then everything heals.
 //
 // What is looked for, at every step:
 //  - two clients that are awake and whose leases exclude each other, both held
@@ -42,8 +43,11 @@ struct QuorumMarks {
   std::uint64_t crashes = 0;
   std::uint64_t cuts = 0;
   std::uint64_t restarts = 0;
+  std::uint64_t rack_restarts = 0;  // of all nodes at once
   std::uint64_t wipes = 0;
+  std::uint64_t restores = 0;
   std::uint64_t rejoins = 0;
+  std::uint64_t refoundings = 0;
   std::uint64_t node_jumps = 0;
   std::uint64_t client_jumps = 0;
 

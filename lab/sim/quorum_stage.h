@@ -55,6 +55,8 @@ class QuorumStage {
   void strike_client(QuorumProgram& victim);
   void strike_node(QuorumNode& victim);
   void strike_clock(QuorumNode& victim);
+  void strike_data(QuorumNode& victim);
+  void strike_rack();
   bool may_be_wiped(const QuorumNode& victim) const;
   void wipe(QuorumNode& victim);
   Task<void> wipe_soon(QuorumNode& victim);
@@ -80,6 +82,7 @@ class QuorumStage {
   bool cutting_ = false;
   bool restarting_ = false;
   bool wiping_ = false;
+  bool restoring_ = false;
   bool node_jumps_ = false;
   bool client_jumps_ = false;
   bool data_was_lost_ = false;

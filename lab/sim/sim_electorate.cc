@@ -98,6 +98,7 @@ void SimElectorate::hear_of(const Marker& marker) {
     established_ = false;
   }
   if (marker.votes() && marker.era == era_ && marker.established) established_ = true;
+  floor_ = std::max(floor_, marker.floor);
 }
 
 bool SimElectorate::in_motion() const {
@@ -150,13 +151,24 @@ Task<bool> SimElectorate::do_open(Deadline deadline) {
   for (std::size_t node = 0; node < size(); ++node) everybody[node] = node;
   const Nodes seen = co_await tend_all(everybody, nullptr, deadline);
   for (const std::size_t node : seen) hear_of(voters_[node]->marker());
+  co_await mark(in_state(seen, State::restarted), deadline);
   const Nodes open = in_state(seen, State::open);
   if (open.size() >= majority_of_others(size())) {
-    co_await bring_back(seen, in_state(seen, State::blank), open, deadline);
+    co_await bring_back(seen, open, deadline);
+  } else {
+    co_await refound(seen, open, deadline);
   }
-  Nodes behind;
-  for (const std::size_t node : in_state(seen, State::open)) {
-    if (voters_[node]->marker().era < era_) behind.push_back(node);
+  const auto behind_of = [this](const Nodes& nodes) {
+    Nodes behind;
+    for (const std::size_t node : nodes) {
+      if (voters_[node]->marker().era < era_) behind.push_back(node);
+    }
+    return behind;
+  };
+  Nodes behind = behind_of(in_state(seen, State::open));
+  if (established_ && behind.size() >= majority_of(size())) {
+    pass_what_was_forgotten(in_state(seen, State::open));
+    behind = behind_of(in_state(seen, State::open));
   }
   if (!behind.empty()) co_await raise(std::move(behind), deadline);
   if (!established_) co_await establish(in_state(seen, State::open), deadline);
@@ -168,8 +180,8 @@ Task<bool> SimElectorate::do_open(Deadline deadline) {
 }
 
 Task<void> SimElectorate::raise(Nodes nodes, Deadline deadline) {
-  What what = [era = era_, established = established_](QuorumNode& node) {
-    node.raise(era, established);
+  What what = [era = era_, established = established_, floor = floor_](QuorumNode& node) {
+    node.raise(era, established, floor);
   };
   const Nodes told = co_await tend_all(std::move(nodes), std::move(what), deadline);
   for (const std::size_t node : told) hear_of(voters_[node]->marker());
@@ -195,13 +207,16 @@ Task<void> SimElectorate::establish(Nodes nodes, Deadline deadline) {
   co_await raise(in_state(told, State::open), deadline);
 }
 
-// ---- A node that lost its data -----------------------------------------------------------------
+// ---- Nodes that were restarted -----------------------------------------------------------------
 
-Task<void> SimElectorate::bring_back(Nodes seen, Nodes blank, Nodes open, Deadline deadline) {
-  if (!blank.empty()) {
-    What what = [nonce = client_.random()](QuorumNode& node) { node.mark(nonce); };
-    co_await tend_all(blank, std::move(what), deadline);
-  }
+Task<void> SimElectorate::mark(const Nodes& nodes, Deadline deadline) {
+  if (nodes.empty()) co_return;
+  What what = [nonce = client_.random()](QuorumNode& node) { node.mark(nonce); };
+  co_await tend_all(nodes, std::move(what), deadline);
+}
+
+Task<void> SimElectorate::bring_back(Nodes seen, Nodes open, Deadline deadline) {
+  co_await mark(in_state(seen, State::blank), deadline);
   for (const std::size_t node : in_state(seen, State::marked)) co_await join(node, open, deadline);
   for (const std::size_t node : in_state(seen, State::joining)) {
     if (voters_[node]->silent_for() == Duration(0)) co_await finish(node, open, deadline);
@@ -218,37 +233,115 @@ Task<void> SimElectorate::join(std::size_t node, Nodes open, Deadline deadline) 
   era_ = epoch;
   established_ = false;
   co_await raise(others, deadline);
-  std::size_t raised = 0;
-  for (const std::size_t other : others) {
-    const Marker& marker = voters_[other]->marker();
-    if (marker.votes() && marker.era >= epoch) ++raised;
-  }
-  if (raised < majority_of_others(size())) co_return;
-  What what = [marked, epoch, silence = silence_](QuorumNode& at) {
-    at.join(marked, epoch, silence);
-  };
+  Marker to = marked;
+  to.era = epoch;
+  to.floor = floor_;
+  const auto raised = std::count_if(others.begin(), others.end(),
+                                    [&](std::size_t other) { return stands_by(other, to); });
+  if (!suffice(static_cast<std::size_t>(raised), to)) co_return;
+  What what = [marked, to, silence = silence_](QuorumNode& at) { at.join(marked, to, silence); };
   Nodes alone{node};
   co_await tend_all(std::move(alone), std::move(what), deadline);
 }
 
-Task<void> SimElectorate::finish(std::size_t node, Nodes open, Deadline deadline) {
+Task<void> SimElectorate::refound(Nodes seen, Nodes open, Deadline deadline) {
+  Nodes closed;
+  const Marker* newest = nullptr;
+  for (const std::size_t node : seen) {
+    const Marker& marker = voters_[node]->marker();
+    const bool waits = marker.state == State::marked || marker.state == State::joining;
+    if (!waits || !marker.remembers()) continue;
+    closed.push_back(node);
+    const bool refounds = marker.memory == Marker::Memory::refounds;
+    if (refounds && (!newest || marker.era > newest->era)) newest = &marker;
+  }
+  if (closed.empty() || open.size() + closed.size() < majority_of(size())) co_return;
+  if (newest) {
+    const Marker joining = *newest;
+    Nodes sources;
+    for (const std::size_t node : seen) {
+      if (stands_by(node, joining)) sources.push_back(node);
+    }
+    if (suffice(sources.size() - 1, joining)) {
+      for (const std::size_t node : in_state(sources, State::joining)) {
+        if (voters_[node]->silent_for() == Duration(0)) co_await finish(node, sources, deadline);
+      }
+      co_return;
+    }
+  }
+  co_await begin_refounding(std::move(closed), std::move(open), deadline);
+}
+
+Task<void> SimElectorate::begin_refounding(Nodes closed, Nodes open, Deadline deadline) {
+  std::map<std::size_t, Marker> before;
+  Nodes all = closed;
+  all.insert(all.end(), open.begin(), open.end());
+  for (const std::size_t node : closed) before[node] = voters_[node]->marker();
+  pass_what_was_forgotten(all);
+  Marker to;
+  to.era = era_;
+  to.floor = floor_;
+  to.memory = Marker::Memory::refounds;
+  if (!open.empty()) co_await raise(open, deadline);
+  const auto raised = std::count_if(open.begin(), open.end(),
+                                    [&](std::size_t node) { return stands_by(node, to); });
+  if (static_cast<std::size_t>(raised) + closed.size() < majority_of(size())) co_return;
+  for (const auto& [node, from] : before) {
+    What what = [from = from, to, silence = silence_](QuorumNode& at) {
+      at.join(from, to, silence);
+    };
+    Nodes alone{node};
+    co_await tend_all(std::move(alone), std::move(what), deadline);
+  }
+}
+
+void SimElectorate::pass_what_was_forgotten(const Nodes& nodes) {
+  constexpr std::uint64_t kHourUs = 3'600'000'000;
+  constexpr std::uint64_t kRoom = 1000;
+  std::uint64_t clock_us = 0;
+  for (const std::size_t node : nodes) clock_us = std::max(clock_us, voters_[node]->clock_us());
+  floor_ = clock_us + kHourUs > floor_ ? clock_us + kHourUs : floor_ + kRoom;
+  era_ = new_epoch();
+  era_.number = std::max(era_.number, clock_us / 1000);
+  established_ = false;
+}
+
+bool SimElectorate::stands_by(std::size_t other, const Marker& joining) const {
+  const Marker& marker = voters_[other]->marker();
+  const bool refounds = joining.memory == Marker::Memory::refounds;
+  if (marker.votes()) {
+    return marker.era >= joining.era && (!refounds || marker.floor >= joining.floor);
+  }
+  return refounds && marker.state == State::joining && marker.memory == Marker::Memory::refounds &&
+         marker.era == joining.era;
+}
+
+bool SimElectorate::suffice(std::size_t others, const Marker& joining) const {
+  if (joining.memory == Marker::Memory::refounds) return others + 1 >= majority_of(size());
+  return others >= majority_of_others(size());
+}
+
+Task<void> SimElectorate::finish(std::size_t node, Nodes sources, Deadline deadline) {
   const Marker marker = voters_[node]->marker();
   std::uint64_t highest = 0;
+  std::uint64_t floor = marker.floor;
   std::size_t asked = 0;
-  for (const std::size_t other : open) {
-    if (voters_[other]->marker().era < marker.era) continue;
+  for (const std::size_t other : sources) {
+    if (other == node || !stands_by(other, marker)) continue;
     const Result<std::uint64_t> fence = co_await voters_[other]->fence_of(deadline);
     if (!fence) continue;
     const Result<void> looked = co_await voters_[other]->tend(nullptr, deadline);
-    const Marker& seen = voters_[other]->marker();
-    if (!looked || !seen.votes() || seen.era < marker.era) continue;
+    if (!looked || !stands_by(other, marker)) continue;
     ++asked;
+    floor = std::max(floor, voters_[other]->marker().floor);
     highest = std::max(highest, *fence);
   }
-  if (asked < majority_of_others(size())) co_return;
+  if (!suffice(asked, marker)) co_return;
   const Result<bool> adopted = co_await voters_[node]->adopt(highest, deadline);
   if (!adopted || !*adopted) co_return;
-  What what = [marker, nonce = client_.random()](QuorumNode& at) { at.open(marker, nonce); };
+  What what = [marker, floor, nonce = client_.random()](QuorumNode& at) {
+    at.open(marker, nonce, floor);
+  };
   Nodes alone{node};
   co_await tend_all(std::move(alone), std::move(what), deadline);
 }

@@ -1,6 +1,6 @@
-// SimElectorate: the nodes of a simulated quorum as one client knows them, and how one that lost its
-// data comes back. The rules are those of docs/REDLOCK.md, and the steps those of
-// src/engines/redlock/redlock_electorate.cc, without founding: the nodes begin open.
+// SimElectorate: the nodes of a simulated quorum as one client knows them, and how those that
+// were restarted come back. The rules are those of docs/REDLOCK.md, and the steps those of
+// src/engines/redlock/membership.h, without founding: the nodes begin open.
 #pragma once
 
 #include <functional>
@@ -26,6 +26,7 @@ class SimElectorate final : public internal::quorum::Electorate {
   internal::quorum::Voter& voter(std::size_t index) override { return *voters_[index]; }
   bool ready_to_vote() const override { return established_; }
   internal::quorum::Era era() const override { return era_; }
+  std::uint64_t floor() const override { return floor_; }
   Task<Result<bool>> open(Duration ttl, Deadline deadline) override;
   void look_after() override;
   void stop() override { background_.stop(); }
@@ -42,9 +43,15 @@ class SimElectorate final : public internal::quorum::Electorate {
   Task<void> open_in_background();
   Task<void> raise(Nodes nodes, Deadline deadline);
   Task<void> establish(Nodes nodes, Deadline deadline);
-  Task<void> bring_back(Nodes seen, Nodes blank, Nodes open, Deadline deadline);
+  Task<void> mark(const Nodes& nodes, Deadline deadline);
+  Task<void> bring_back(Nodes seen, Nodes open, Deadline deadline);
   Task<void> join(std::size_t node, Nodes open, Deadline deadline);
-  Task<void> finish(std::size_t node, Nodes open, Deadline deadline);
+  Task<void> refound(Nodes seen, Nodes open, Deadline deadline);
+  Task<void> begin_refounding(Nodes closed, Nodes open, Deadline deadline);
+  void pass_what_was_forgotten(const Nodes& nodes);
+  Task<void> finish(std::size_t node, Nodes sources, Deadline deadline);
+  bool stands_by(std::size_t other, const QuorumNode::Marker& joining) const;
+  bool suffice(std::size_t others, const QuorumNode::Marker& joining) const;
   void hear_of(const QuorumNode::Marker& marker);
   bool in_motion() const;
   internal::quorum::Era new_epoch();
@@ -57,6 +64,7 @@ class SimElectorate final : public internal::quorum::Electorate {
   std::vector<std::unique_ptr<SimVoter>> voters_;
   internal::quorum::Era era_;
   bool established_ = false;
+  std::uint64_t floor_ = 0;
   bool opening_ = false;
   Event opened_;
   BootTime looked_at_{};

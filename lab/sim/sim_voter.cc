@@ -222,15 +222,20 @@ Task<bool> SimVoter::watch(const Name&, Deadline) { co_return false; }
 // ---- Its part in the electorate ----------------------------------------------------------------
 
 Task<Result<void>> SimVoter::tend(std::function<void(QuorumNode&)> what, Deadline deadline) {
-  using Seen = std::pair<QuorumNode::Marker, Duration>;
+  struct Seen {
+    QuorumNode::Marker marker;
+    Duration silent_for;
+    std::int64_t clock_us;
+  };
   const std::function<Seen(QuorumNode&)> question = [what = std::move(what)](QuorumNode& node) {
     if (what) what(node);
-    return Seen{node.marker(), node.silent_for()};
+    return Seen{node.marker(), node.silent_for(), node.clock_us()};
   };
   const auto reply = co_await ask<Seen>(Script::marker, question, deadline);
   if (!reply) co_return reply.failure();
-  marker_ = reply->value.first;
-  silent_for_ = reply->value.second;
+  marker_ = reply->value.marker;
+  silent_for_ = reply->value.silent_for;
+  clock_us_ = static_cast<std::uint64_t>(std::max<std::int64_t>(reply->value.clock_us, 0));
   marker_known_ = true;
   co_return Result<void>();
 }

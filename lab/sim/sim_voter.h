@@ -68,6 +68,8 @@ class SimVoter final : public internal::quorum::Voter {
   const QuorumNode::Marker& marker() const { return marker_; }
   bool marker_known() const { return marker_known_; }
   Duration silent_for() const { return silent_for_; }
+  // The node's own clock, as last seen.
+  std::uint64_t clock_us() const { return clock_us_; }
   // Does something about the marker, and looks at it. REQUIRES: ready.
   Task<Result<void>> tend(std::function<void(QuorumNode&)> what, Deadline deadline);
   Task<Result<std::uint64_t>> fence_of(Deadline deadline);
@@ -100,6 +102,7 @@ class SimVoter final : public internal::quorum::Voter {
   QuorumNode::Marker marker_;
   bool marker_known_ = false;
   Duration silent_for_{};
+  std::uint64_t clock_us_ = 0;
 };
 
 }  // namespace holdfast::lab::sim

@@ -63,10 +63,10 @@ class RedlockRestart : public testing::Test {
     fs::copy(copy, live, fs::copy_options::recursive);
     at(node).restart();
   }
-  // As if the tokens of "x" had been given by a client whose clock is half an hour ahead: those of
-  // the next client, left to its own clock, would be lower.
-  void run_ahead(const std::vector<std::size_t>& nodes) {
-    const auto now = std::chrono::system_clock::now().time_since_epoch() + 30min;
+  // As if the tokens of "x" had been given by a client whose clock is so far ahead: those of the next
+  // client, left to its own clock, would be lower.
+  void run_ahead(const std::vector<std::size_t>& nodes, std::chrono::minutes by = 30min) {
+    const auto now = std::chrono::system_clock::now().time_since_epoch() + by;
     const auto us = std::chrono::duration_cast<std::chrono::microseconds>(now).count();
     for (const std::size_t node : nodes) {
       at(node).command({"SET", kFence, std::to_string(us) + ' ' + std::string(32, '0')});
@@ -211,6 +211,39 @@ TEST_F(RedlockRack, NodesThatAreAllRestoredGoOnAboveWhatTheyForgot) {
   EXPECT_GT(next, before);
   EXPECT_GT(take(b_), next);
   EXPECT_GT(take(a_), next);
+}
+
+// A proposes what no node accepts, an hour ahead of all clocks; the next guess must be none that the
+// nodes were refounded above.
+TEST_F(RedlockRack, AClientThatIsFarAheadOfRefoundedNodesGetsTheLock) {
+  run_ahead({0, 1, 2}, 180min);
+  take(a_);
+  for (const std::size_t node : {0, 1, 2}) at(node).command({"DEL", kFence});
+  for (const std::size_t node : {0, 1, 2}) at(node).restart();
+  take(b_, "another");
+  const Token of_a = take(a_);
+  EXPECT_GT(take(b_), of_a);
+}
+
+// The clock of a node is ten minutes ahead, so are the epoch and the floor that it was refounded with,
+// and A got a token there. Then all nodes are restored to what was before, and that clock is right.
+// A remembers the epoch; but the nodes have voted in it, and do not know.
+TEST_F(RedlockRack, AnEpochThatTheNodesHaveForgottenIsNotGivenToThemAgain) {
+  std::vector<fs::path> copies;
+  for (const std::size_t node : {0, 1, 2}) copies.push_back(backup(node));
+  const auto ahead = std::chrono::system_clock::now().time_since_epoch() + 10min;
+  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(ahead).count();
+  const std::string floor = std::to_string((ms + 3'600'000) * 1000);
+  for (const std::size_t node : {0, 1, 2}) {
+    const std::string rest = marker(node).substr(epoch_of(marker(node)).size());
+    at(node).command({"SET", kMarker, std::to_string(ms) + ".7" + rest + " above=" + floor});
+  }
+  const Token forgotten = take(a_);
+  ASSERT_EQ(forgotten.str(), std::to_string((ms + 3'600'000) * 1000 + 1));
+  for (const std::size_t node : {0, 1, 2}) restore(node, copies[node]);
+  take(b_, "another");
+  take(a_, "another");
+  EXPECT_GT(take(b_), forgotten);
 }
 
 TEST_F(RedlockRack, AnEmptyNodeRejoinsWhenTheOthersHaveRefounded) {

@@ -123,13 +123,13 @@ Task<Verdict> Campaign::count(const std::shared_ptr<Poll>& poll, Deadline limit,
     }
     if (verdict == Verdict::low) {
       if (proposals >= kMostProposals || limit.passed(runtime_.now())) co_return verdict;
-      std::uint64_t floor = first_token(poll->claim.name);
+      std::uint64_t wish = first_token(poll->claim.name);
       // Readers raise the fences for each other: with some room between them they do not meet again.
       if (poll->claim.mode == Mode::shared && proposals > 1) {
-        floor = std::max(floor, tally.highest_fence() + 1) +
-                runtime_.random() % (std::uint64_t{64} << proposals);
+        wish = std::max(wish, tally.highest_fence() + 1) +
+               runtime_.random() % (std::uint64_t{64} << proposals);
       }
-      const std::uint64_t next = tally.next_token(floor);
+      const std::uint64_t next = tally.next_token(wish, electorate_.floor() + 1);
       // If these nodes will not have it, it is for the slower ones to make a majority.
       if (tally.accepting(next) < tally.majority() && tally.unanswered() > 0 &&
           runtime_.now() < patience) {

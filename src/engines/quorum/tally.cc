@@ -88,17 +88,17 @@ std::size_t Tally::accepting(std::uint64_t token) const {
       }));
 }
 
-std::uint64_t Tally::next_token(std::uint64_t floor) const {
+std::uint64_t Tally::next_token(std::uint64_t wish, std::uint64_t least) const {
   // What a majority has accepted is what the claim holds; else the highest that it has anywhere.
   std::map<std::uint64_t, std::size_t> own;
   for (const Vote& vote : votes_) {
-    if (vote.locked && vote.own) ++own[vote.fence];
+    if (vote.locked && vote.own && vote.fence >= least) ++own[vote.fence];
   }
   for (const auto& [token, nodes] : own) {
     if (nodes >= majority()) return token;
   }
   if (!own.empty() && accepting(own.rbegin()->first) >= majority()) return own.rbegin()->first;
-  std::uint64_t best = std::max(floor, highest_fence() + 1);
+  std::uint64_t best = std::max({wish, least, highest_fence() + 1});
   std::size_t most = accepting(best);
   const auto consider = [&](std::uint64_t token) {
     const std::size_t votes = accepting(token);
@@ -108,8 +108,8 @@ std::uint64_t Tally::next_token(std::uint64_t floor) const {
     }
   };
   for (const Vote& vote : votes_) {
-    consider(vote.fence + 1);
-    if (vote.most != 0) consider(vote.most);
+    consider(std::max(vote.fence + 1, least));
+    if (vote.most >= least) consider(vote.most);
   }
   return best;
 }

@@ -55,8 +55,8 @@ class Tally {
 
   // What to propose next: a token that the claim has already, if a majority would have it; else the
   // one that most locked nodes would accept: above all that were accepted so far, and at least
-  // `floor`, if that costs no vote.
-  std::uint64_t next_token(std::uint64_t floor) const;
+  // `wish`, if that costs no vote. Never below `least`: nobody votes for less.
+  std::uint64_t next_token(std::uint64_t wish, std::uint64_t least = 1) const;
   // The highest token that any node has told of.
   std::uint64_t highest_fence() const;
 

@@ -212,6 +212,16 @@ TEST(Tally, AFloorThatWouldCostVotesIsNotKept) {
   EXPECT_LE(token, 800U);
 }
 
+TEST(Tally, TheNextTokenIsNeverOneThatNobodyMayVoteFor) {
+  // The nodes were refounded above 500, and our clock is ahead of what they accept.
+  const std::uint64_t token =
+      tally_of(3, {low(200, 900), low(300, 800), low(100, 850)}).next_token(1000, 501);
+  EXPECT_GT(token, 500U);
+  EXPECT_LE(token, 800U);
+  EXPECT_GT(tally_of(3, {low(90, 0, true), low(90, 0, true), low(80)}).next_token(1, 501), 500U)
+      << "what the claim had before they were";
+}
+
 TEST(Tally, ANodeFarAheadIsLeftBehindForTheOthers) {
   // One node has accepted 5000, which is more than the others would follow to.
   const std::uint64_t token =

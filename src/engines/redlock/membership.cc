@@ -227,6 +227,7 @@ Task<Result<bool>> Membership::open_once(Duration ttl, Deadline deadline) {
   } else {
     co_await refound(seen, open, deadline);
   }
+  pass_if_forgotten(in_state(seen, State::open));
   // Nodes that missed an epoch, or do not know of so long a ttl.
   const std::int64_t longest = std::max(longest_ms(seen), ttl_ms);
   Nodes behind;
@@ -241,6 +242,16 @@ Task<Result<bool>> Membership::open_once(Duration ttl, Deadline deadline) {
     return voters_[node]->marker().epoch == era_;
   });
   co_return established_&& static_cast<std::size_t>(voting) >= majority;
+}
+
+// Epochs only grow, and a majority had ours: a majority that has older ones was refounded by nodes
+// that did not remember it, by clocks that are behind. They may have voted in ours.
+void Membership::pass_if_forgotten(const Nodes& open) {
+  const auto behind = std::count_if(open.begin(), open.end(), [&](std::size_t node) {
+    return voters_[node]->marker().epoch < era_;
+  });
+  if (!established_ || static_cast<std::size_t>(behind) < quorum::majority_of(size())) return;
+  static_cast<void>(pass_what_was_forgotten(open));
 }
 
 // All clients must mean the same nodes.

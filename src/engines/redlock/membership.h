@@ -25,7 +25,8 @@
 // An empty node takes no part in it: what it remembers is nothing, and a majority of empty nodes may
 // just as well be a wrong URL. Then a person decides.
 //
-// Invariants (docs/REDLOCK.md has the argument; tests/model refutes each when it is dropped):
+// Invariants (docs/REDLOCK.md has the argument; tests/model refutes each when it is dropped, but I7,
+// which tests/sim is for):
 //   I1  A vote is counted only if it was given by the process that the marker names: the marker's run
 //       id is that of the connection on which the vote was sent and answered.
 //   I2  Only a mark writes a run id that was just read. Every later marker takes it from the one that
@@ -37,7 +38,9 @@
 //   I5  The F of a node that opens names no claim.
 //   I6  A node accepts no token up to the floor in its marker, floors only grow, and a node that opens
 //       has the highest floor of those in I4.
-//   I7  A closed node stays silent for the longest ttl that any node in reach remembers, by its own
+//   I7  No epoch that a majority once had is given to a majority that has older ones: those must have
+//       forgotten that they voted in it. They all get a new one, and a floor.
+//   I8  A closed node stays silent for the longest ttl that any node in reach remembers, by its own
 //       clock, counted from after the mark; and anew if that clock was set back.
 //
 // Nodes are founded when all of them are there and none has a marker: nobody could tell a new node
@@ -116,6 +119,9 @@ class Membership {
   Task<void> join(std::size_t node, Nodes open, Deadline deadline);
   Task<void> refound(const Nodes& seen, const Nodes& open, Deadline deadline);
   Task<void> begin_refounding(Nodes closed, Nodes open, Deadline deadline);
+  void pass_if_forgotten(const Nodes& open);
+  // Begins an epoch, and a floor, above what these nodes may have forgotten.
+  quorum::Era pass_what_was_forgotten(const Nodes& nodes);
   // Opens it in the background, if its silence is over.
   void finish_if_due(std::size_t node, const Nodes& sources);
   Task<void> finish(std::size_t node, Nodes sources);

@@ -126,20 +126,12 @@ Task<void> Membership::refound(const Nodes& seen, const Nodes& open, Deadline de
 }
 
 Task<void> Membership::begin_refounding(Nodes closed, Nodes open, Deadline deadline) {
-  constexpr std::uint64_t kHourUs = 3'600'000'000;
   Nodes all = closed;
   all.insert(all.end(), open.begin(), open.end());
   std::map<std::size_t, Marker> before;
-  std::uint64_t clock_us = 0;
   for (const std::size_t node : closed) before[node] = voters_[node]->marker();
-  for (const std::size_t node : all) clock_us = std::max(clock_us, voters_[node]->clock_us());
   const std::int64_t silence = longest_ms(all);
-  // Clients may propose what is ahead of the clock, but nodes refuse what is an hour ahead.
-  floor_ = std::max(floor_, clock_us + kHourUs);
-  quorum::Era epoch = new_epoch();
-  epoch.number = std::max(epoch.number, clock_us / 1000);
-  era_ = epoch;
-  established_ = false;
+  const quorum::Era epoch = pass_what_was_forgotten(all);
   if (!open.empty()) co_await raise(open, silence, deadline);
   Marker joining;
   joining.epoch = epoch;
@@ -162,6 +154,21 @@ Task<void> Membership::begin_refounding(Nodes closed, Nodes open, Deadline deadl
   warn_("too few nodes are left that did not restart; " + std::to_string(closed.size()) + " of " +
         std::to_string(size()) + " vote again when they have been silent for " +
         std::to_string(silence / 1000) + " s");
+}
+
+quorum::Era Membership::pass_what_was_forgotten(const Nodes& nodes) {
+  constexpr std::uint64_t kHourUs = 3'600'000'000;
+  constexpr std::uint64_t kRoom = 1000;
+  std::uint64_t clock_us = 0;
+  for (const std::size_t node : nodes) clock_us = std::max(clock_us, voters_[node]->clock_us());
+  // Clients may propose what is ahead of the clock, but nodes refuse what is an hour ahead. If the
+  // floor is as high already, these clocks are behind the one that it came from: what was granted above
+  // it may be forgotten as well. (No more room than that: the floor must not run ahead of the clocks.)
+  floor_ = clock_us + kHourUs > floor_ ? clock_us + kHourUs : floor_ + kRoom;
+  era_ = new_epoch();
+  era_.number = std::max(era_.number, clock_us / 1000);
+  established_ = false;
+  return era_;
 }
 
 bool Membership::stands_by(std::size_t other, const Marker& joining) const {
