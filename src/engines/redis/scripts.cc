@@ -144,6 +144,8 @@ if ARGV[5] == '1' and ARGV[3] ~= 'p' and value and value ~= ARGV[1] and
     redis.call('ZADD', queue, came, member)
     rank = redis.call('ZCARD', queue) - 1
   end
+  -- A roll call stands ahead of all waiters.
+  if rank > 0 and string.find(redis.call('ZRANGE', queue, 0, 0)[1], '^call ') then rank = rank - 1 end
   redis.call('PEXPIRE', queue, 60000)
   return {0, redis.call('GET', KEYS[2]) or '0', value, redis.call('PTTL', KEYS[1]), rank,
     string.find(value, '^' .. string.rep('%x', 32) .. ' ') and 0 or 1, 0, came}
@@ -219,7 +221,7 @@ if wait ~= '0' then
   -- Nothing of a queue outlives its waiters for long; they look again much sooner.
   redis.call('PEXPIRE', queue, 60000)
 end
-rank = redis.call('ZRANK', queue, member) or redis.call('ZCARD', queue)
+rank = (redis.call('ZRANK', queue, member) or redis.call('ZCARD', queue)) - (call and 1 or 0)
 value = redis.call('GET', word) or ''
 local ours = value == '' or string.find(value, GROUP) or string.find(value, OURS)
 local left = redis.call('PTTL', word)
