@@ -1,4 +1,4 @@
-// What a test and the clocks (and the disk) it disturbs share: the content of the mapped file.
+// The mapped file that a test shares with the clocks and the disk that it disturbs.
 #pragma once
 
 #include <atomic>

@@ -22,7 +22,7 @@ struct Fault {
   std::function<void(Stage& stage, Actor& victim)> begin;
   // Two may hold the lock while it lasts: theory, not measurement.
   std::function<bool(const Profile&)> breaks_exclusion;
-  // What was granted is not remembered, its token included.
+  // The server forgets grants, tokens included.
   std::function<bool(const Profile&)> forgets = [](const Profile&) { return false; };
   bool moves_clocks = false;      // of servers
   bool sets_clocks_back = false;  //

@@ -16,7 +16,7 @@ bool always(const Profile&) { return true; }
 // A lock ends with its session; the holder and the next one learn of it at the same moment.
 bool learns_late(const Profile& profile) { return profile.session_hold; }
 
-// What a single server keeps is lost with it; a quorum has the others.
+// A single server loses all that it kept; a quorum has the others.
 bool alone(const Profile& profile) { return !profile.quorum; }
 
 // Of a quorum one server forgets: that is what it is made for.
@@ -108,7 +108,7 @@ void add_of_memory(std::vector<Fault>& list) {
                   .title = "the servers (one of five) are restored from a backup",
                   .needs = {Can::restore},
                   .begin = [](Stage& stage, Actor&) { stage.restore(who_forgets(stage)); },
-                  // What lives in a session is in no backup.
+                  // No backup contains sessions.
                   .breaks_exclusion = [](const Profile& p) { return alone(p) && !p.session_hold; },
                   .forgets = alone});
 }

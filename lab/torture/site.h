@@ -43,7 +43,7 @@ enum class Can {
 // How the servers of a site keep what they know.
 enum class Keeping { nothing, everything, every_second };
 
-// What clients find set when they log in.
+// The server's defaults for a new session.
 //   strict   nothing commits by itself, every transaction is serializable, a lock that waits too
 //            long ends the whole transaction
 //   lax      transactions read what is not committed, and idle sessions end after two seconds

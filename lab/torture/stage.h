@@ -80,7 +80,7 @@ class Stage {
   // Killed, and started when all of them are down. Of an engine that agrees: give it all servers.
   void restart_together(const std::vector<int>& servers);
   void restart_empty(const std::vector<int>& servers);
-  // What they know now is what they know after restore().
+  // restore() puts the servers back to their state at back_up().
   void back_up(const std::vector<int>& servers);
   void restore(const std::vector<int>& servers);
   void stall_disks();

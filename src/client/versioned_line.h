@@ -1,4 +1,4 @@
-// What the stores of versioned rows in database servers have in common. Inside the loop only.
+// Shared by the stores of versioned rows in database servers. Inside the loop only.
 #pragma once
 
 #include <functional>

@@ -232,7 +232,7 @@ class MysqlStore final : public PlainStore {
     return Failure(code, "MySQL at " + settings_.connection.endpoint.display() + ": " + why);
   }
 
-  // What is not UTF-8 fits into columns of bytes only: a column of, say, latin1 would take it for other
+  // Bytes that are not UTF-8 fit into binary columns only: a latin1 column, say, would store other
   // characters than a reader gets.
   Task<Result<void>> check(const std::string& key, const std::vector<Value>& values,
                            Deadline deadline) {

@@ -17,7 +17,7 @@ constexpr Duration kBound = kTtl - 1s;
 
 using Fault = std::function<void(Behind&)>;
 
-// What happened; empty if the waiter was in within the bound.
+// Returns a description of the failure; empty if the waiter was in within the bound.
 std::string release_between(Behind& behind, const Fault& before, const Fault& after) {
   const LockOptions options{.ttl = kTtl};
   Client holder = Client::open(behind.direct_url()).value();

@@ -8,7 +8,7 @@
 namespace holdfast::etcd_tests {
 namespace {
 
-// What follows an option on the command line of the server.
+// The value of an option on the command line of the server.
 std::string argument(const EtcdServer& server, const std::string& option) {
   std::ifstream file("/proc/" + std::to_string(server.pid()) + "/cmdline");
   std::string found;

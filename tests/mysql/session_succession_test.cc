@@ -1,5 +1,5 @@
-// What one server of a life knows of the grants of another: a replica that takes over, and clocks that are
-// not the same across a restart.
+// Grants of one life of the server, seen from the next: a replica that takes over, and clocks that are not
+// the same across a restart.
 #include "mysql_testing.h"
 
 namespace holdfast::mysql_tests {

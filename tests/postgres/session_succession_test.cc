@@ -1,5 +1,5 @@
-// What one server of a life knows of the grants of another: clocks that are not the same across a restart,
-// and servers that take over.
+// Grants of one life of the server, seen from the next: clocks that are not the same across a restart, and
+// servers that take over.
 #include <signal.h>
 
 #include "postgres_testing.h"

@@ -88,7 +88,7 @@ TEST_F(RedisDeadWaiters, KilledOnesLeaveTheQueueThoughNobodyReleases) {
   EXPECT_EQ(told(waiting.get()), "granted");
 }
 
-// What INFO says of a field; of a command's statistics the calls.
+// The value of a field of INFO; of a command's statistics the calls.
 double number_in(RedisServer& server, const std::string& section, const std::string& field) {
   const std::string info = server.command({"INFO", section});
   const std::size_t place = info.find(field);

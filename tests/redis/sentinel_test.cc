@@ -138,7 +138,7 @@ TEST(RedisSentinel, ReplicasThatMustConfirmDoSoOrTheLockIsRefusedAndGone) {
   EXPECT_TRUE(eventually([&] { return client.mutex("x", kLong).try_acquire().ok(); }));
 }
 
-// Whatever is not confirmed is given back, and asked for again as long as the caller waits.
+// An unconfirmed grant is given back, and asked for again as long as the caller waits.
 TEST(RedisSentinel, WaitersStayPatientWhileReplicasDoNotConfirm) {
   constexpr int kWaiters = 8;
   RedisWithSentinels servers({.replicas = 1});

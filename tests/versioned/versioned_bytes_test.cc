@@ -29,7 +29,7 @@ const VersionedTable kBytes{.table = "raw", .columns = {"note"}};
 constexpr const char* kMakeTexts =
     "CREATE TABLE texts (id VARCHAR(5) PRIMARY KEY, version BIGINT NOT NULL, note VARCHAR(5))";
 
-// What every database must do.
+// Holds on every database.
 void expect_bytes_to_stay(const std::string& url) {
   Versioned rows = Versioned::open(url, kBytes).value();
   std::vector<std::string> keys{all_bytes()};
@@ -73,7 +73,7 @@ void expect_texts_to_fit(const std::string& url) {
   EXPECT_THAT(row.values, ElementsAre("gr\xc3\xbc\xc3\x9f"));
 }
 
-// What one writes, a stranger reads: on any connection, at once.
+// A write is visible to strangers: on any connection, at once.
 void expect_writes_to_last(const std::string& url) {
   {
     Versioned rows = Versioned::open(url, kTexts).value();

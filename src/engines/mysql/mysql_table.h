@@ -44,7 +44,7 @@ class MysqlTable final : public table::TableServer {
   bool listening() const {
     return listener_ && listener_->connected() && keeper_ && keeper_->connected();
   }
-  // What a connection is for decides how long the server waits for a row, and for us.
+  // The purpose of a connection decides how long the server waits for a row, and for us.
   struct Use {
     const char* lock_wait_s;
     const char* wait_timeout_s;

@@ -84,8 +84,8 @@ class SessionRecipe : public session::Recipe {
   // Notes whose answers these are; returns how long to wait until its grants can be told from those
   // of its previous life.
   Duration meet(const SqlRows& rows);
-  // What the row of the lock tells of its last grant: that the lock itself excludes it; that it was this
-  // server's, or of an earlier version; when it is over, on this server's clock; that the next may come.
+  // Conditions on the row of the lock: the last grant is excluded by the lock itself; it was made by this
+  // server, or by an earlier version; when it is over, on this server's clock; the next may be made.
   std::string of_this_life() const;
   std::string of_this_server() const;
   std::string over() const;

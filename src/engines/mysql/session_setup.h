@@ -1,5 +1,5 @@
-// What every session of ours sets for itself: of what the server's owner has set, what matters to locks
-// and to versioned rows is set right.
+// Every session of ours sets this for itself, whatever the server's defaults are: all settings that matter
+// to locks and to versioned rows.
 #pragma once
 
 #include <string>

@@ -18,7 +18,7 @@ namespace {
 #define HOLDFAST_LOCK_COLUMNS \
   "token, owner, since, expires, ttl, label, waiting, sharing, sharing_mode, permits"
 
-// Who waits keeps this name for as long as it listens; whose it is, is the connection to wake. (MySQL
+// A waiting client holds this name while it listens; the connection that holds it is the one to wake. (MySQL
 // refuses a name that is NULL.)
 #define HOLDFAST_LISTENER "IS_USED_LOCK(CONCAT('holdfast:wake:', COALESCE(w.process, 0)))"
 

@@ -34,7 +34,7 @@ class PostgresTable final : public table::TableServer {
 
  private:
   bool listening() const { return listener_ && listener_->connected(); }
-  // What a connection is for decides how long the server waits for a row, and for us.
+  // The purpose of a connection decides how long the server waits for a row, and for us.
   struct Use {
     const char* lock_timeout;
     const char* idle_timeout;

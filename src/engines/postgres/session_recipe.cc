@@ -34,8 +34,8 @@ constexpr const char* kPrepareSession =
 
 constexpr const char* kNowUs = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
 
-// Who answers, and its life. A crash of one backend ends all others, and the server begins anew without
-// a new postmaster; but it throws all statistics away, and others who reset some do not. Both times tell:
+// Identifies the server and its life. A crash of one backend ends all others, and the server begins anew
+// without a new postmaster; but it discards all statistics, where a reset by a user discards some. Both times tell:
 // where the clock was set back, the later can be of a life before. $1: the session's name, without the life.
 constexpr const char* kMeet =
     "WITH here AS MATERIALIZED (SELECT CASE WHEN pg_is_in_recovery() THEN '00000000'"

@@ -85,7 +85,7 @@ class RedisEngine final : public Engine {
   Task<Result<Asked>> ask(const Claim& claim, const Keys& keys, Waiter* waiter, Deadline deadline,
                           std::stop_token stop);
   Result<Asked> read_answer(const Claim& claim, const Performed& performed) const;
-  // What a waiter adds to its question so that it keeps its place; nothing if it has none yet.
+  // Adds the arguments by which a waiter keeps its place; none if it has no place yet.
   void add_place(const Claim& claim, const Node& node, Words& arguments);
   // For a reply that no script of ours gives. Its connection is not to be trusted any more.
   static Failure nonsense(Node& node);

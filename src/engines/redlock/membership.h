@@ -79,7 +79,7 @@ class Membership {
   std::uint64_t floor() const { return floor_; }
   // Whether too few nodes vote, and enough will do so again by themselves.
   bool recovering() const;
-  // What keeps nodes from voting, and for how long, for people.
+  // For people: why nodes do not vote, and for how long.
   std::string state() const;
 
   // Does what can be done at once. True if a majority votes now; false if more time may help.

@@ -146,7 +146,7 @@ Task<Ballot> RedisVoter::vote(const Claim& claim, const Proposal& proposal, Dead
     // A node that rejoins is looked at from time to time; see the electorate.
     co_return closed();
   }
-  // What the electorate was refounded above is not for a vote, whoever proposes it.
+  // Tokens up to the floor of a refounding get no vote, whoever proposes them.
   if (proposal.token <= marker_.floor || !knows_process()) co_return closed();
   const std::uint64_t connection = identified_on_;
   const Keys keys = keys_of(claim.name);

@@ -74,8 +74,8 @@ class RedisVoter final : public quorum::Voter {
 
   // As last seen.
   const Marker& marker() const { return marker_; }
-  // What that means in the process that we are connected to: a marker of another one is restarted,
-  // whatever it says, and whatever the server is set to. (A node that was restarted while it was being
+  // The state of the marker in the process that we are connected to: `restarted` if another process wrote
+  // it, whatever it says, and whatever the server is set to. (A node that was restarted while it was being
   // founded has never voted: blank.)
   Marker::State state() const;
   bool votes() const { return state() == Marker::State::open; }

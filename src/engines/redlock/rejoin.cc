@@ -63,7 +63,7 @@ Task<void> Membership::bring_back(const Nodes& seen, const Nodes& open, Deadline
 
 Task<void> Membership::join(std::size_t node, Nodes open, Deadline deadline) {
   const Marker marked = voters_[node]->marker();
-  // What the others know is asked only now: what came before the mark may be out of date, and the
+  // The others are asked only now: their answers from before the mark may be out of date, and the
   // node may have voted in an epoch that we have not heard of.
   redis::Words nothing;
   const Nodes asked =

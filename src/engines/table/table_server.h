@@ -12,7 +12,7 @@
 
 namespace holdfast::internal::table {
 
-// What a wake-up is missed for happened at least a provisional grant ago: a newer listener is not to blame.
+// A wake-up that was missed was sent at least a provisional grant ago: a newer listener is not to blame.
 inline constexpr Duration kNewListener = std::chrono::seconds(2);
 
 // Renewals that wait for rows which somebody keeps locked hold up no others, unless there are so many.
