@@ -7,7 +7,7 @@ namespace holdfast::cli {
 
 enum ExitStatus : int {
   kOk = 0,
-  kViolation = 1,       // (sim) what must not be was found
+  kViolation = 1,       // (sim) what must not be was found; (doctor) warnings
   kTooLittle = 2,       // (sim) what should have happened never did
   kUsage = 64,          // EX_USAGE: bad option or argument
   kUnreachable = 69,    // EX_UNAVAILABLE: the engine did not answer

@@ -14,6 +14,7 @@ namespace {
 constexpr const char* kExamples = R"(Examples:
   holdfast run nightly -- ./report.sh     run a command under a lock
   holdfast ls                             who holds what
+  holdfast doctor                         whether the server can keep locks
   holdfast run --help                     everything about one command
 
 The locks are kept where --on says, else where HOLDFAST_URL says, else in a file of your own
@@ -30,8 +31,8 @@ struct CommandEntry {
 constexpr CommandEntry kCommands[] = {
     {"run", &add_run},         {"acquire", &add_acquire}, {"renew", &add_renew},
     {"release", &add_release}, {"ls", &add_ls},           {"show", &add_show},
-    {"break", &add_break},     {"engines", &add_engines}, {"schema", &add_schema},
-    {"bench", &add_bench},     {"sim", &add_sim},
+    {"break", &add_break},     {"doctor", &add_doctor},   {"engines", &add_engines},
+    {"schema", &add_schema},   {"bench", &add_bench},     {"sim", &add_sim},
 };
 
 // All commands, or the one that `word` names: the options of the others would only cost time, and

@@ -25,8 +25,8 @@ SQLITE_PACKAGES=()
 REDIS_PACKAGES=(redis-server redis-tools redis-sentinel openssl python3-redis)
 ZOOKEEPER_PACKAGES=(zookeeper default-jdk-headless libcurator-recipes-java python3-kazoo)
 ETCD_PACKAGES=(etcd-server etcd-client openssl golang-go golang-etcd-server-dev)
-MYSQL_PACKAGES=(mariadb-server openssl)
-POSTGRESQL_PACKAGES=(postgresql openssl)
+MYSQL_PACKAGES=(mariadb-server galera-4 rsync openssl)
+POSTGRESQL_PACKAGES=(postgresql pgbouncer openssl)
 MEMCACHED_PACKAGES=(memcached)
 ENGINE_PACKAGES=("${SQLITE_PACKAGES[@]}" "${REDIS_PACKAGES[@]}" "${ZOOKEEPER_PACKAGES[@]}"
   "${ETCD_PACKAGES[@]}" "${MYSQL_PACKAGES[@]}" "${POSTGRESQL_PACKAGES[@]}"

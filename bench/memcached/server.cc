@@ -18,6 +18,7 @@
 #include <thread>
 
 #include "process.h"
+#include "product.h"
 #include "raw.h"
 
 namespace holdfast::bench {
@@ -52,14 +53,21 @@ void leave_root() {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
 }
 
-[[noreturn]] void become_server(int port, int cpu) {
+// The chosen one of HOLDFAST_SERVER.
+std::string find_server() {
+  const test::Product product = test::Product::of(test::ServerKind::memcached);
+  product.report();
+  return product.program("memcached");
+}
+
+[[noreturn]] void become_server(const std::string& program, int port, int cpu) {
   pin_to_cpu(cpu);
   leave_root();
   const int nowhere = open("/dev/null", O_RDWR);
   if (nowhere < 0) throw std::system_error(errno, std::generic_category(), "/dev/null");
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(nowhere, stream);
-  execlp("memcached", "memcached", "-l", "127.0.0.1", "-p", std::to_string(port).c_str(), "-U", "0",
-         "-m", "64", "-t", "1", nullptr);
+  execl(program.c_str(), program.c_str(), "-l", "127.0.0.1", "-p", std::to_string(port).c_str(),
+        "-U", "0", "-m", "64", "-t", "1", nullptr);
   _exit(kNoSuchProgram);
 }
 
@@ -67,9 +75,10 @@ void leave_root() {
 
 Server::Server(int cpu) {
   // Between the look for a port and its use somebody else may take it.
+  const std::string program = find_server();
   for (int attempt = 0; attempt < 3; ++attempt) {
     port_ = free_port();
-    pid_ = start_process([&] { become_server(port_, cpu); });
+    pid_ = start_process([&] { become_server(program, port_, cpu); });
     if (wait_until_ready()) return;
     stop();
   }

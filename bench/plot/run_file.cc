@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
@@ -72,6 +73,11 @@ Json versions() {
   Json all{{"compiler", "GCC " __VERSION__}};
   for (const Program& program : kPrograms) {
     if (std::string line = first_line_of(program.command); !line.empty()) all[program.name] = line;
+  }
+  // Those that were started may be others than the installed ones: bench/run --server.
+  if (const char* const met = std::getenv("HOLDFAST_SERVERS_MET")) {
+    std::ifstream lines(met);
+    for (std::string name, version; lines >> name >> version;) all[name] = version;
   }
   return all;
 }

@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "process.h"
+#include "product.h"
 #include "raw.h"
 
 namespace holdfast::bench {
@@ -36,14 +37,22 @@ int free_port() {
   return ntohs(address.sin_port);
 }
 
-[[noreturn]] void become_server(int port, int cpu, const std::string& folder) {
+// The chosen one of HOLDFAST_SERVER.
+std::string find_server() {
+  const test::Product product = test::Product::of(test::ServerKind::redis);
+  product.report();
+  return product.program(product.name() + "-server");
+}
+
+[[noreturn]] void become_server(const std::string& program, int port, int cpu,
+                                const std::string& folder) {
   if (cpu != kAnyCpu) pin_to_cpu(cpu);
   const int nowhere = open("/dev/null", O_RDWR);
   if (nowhere < 0) throw std::system_error(errno, std::generic_category(), "/dev/null");
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(nowhere, stream);
-  execlp("redis-server", "redis-server", "--port", std::to_string(port).c_str(), "--bind",
-         "127.0.0.1", "--dir", folder.c_str(), "--save", "", "--appendonly",
-         on_disk() ? "yes" : "no", "--appendfsync", "always", nullptr);
+  execl(program.c_str(), program.c_str(), "--port", std::to_string(port).c_str(), "--bind",
+        "127.0.0.1", "--dir", folder.c_str(), "--save", "", "--appendonly",
+        on_disk() ? "yes" : "no", "--appendfsync", "always", nullptr);
   _exit(kNoSuchProgram);
 }
 
@@ -62,8 +71,9 @@ Server::Server(int cpu) {
 Server::~Server() { stop(); }
 
 void Server::start(int cpu) {
+  const std::string program = find_server();
   port_ = free_port();
-  pid_ = start_process([&] { become_server(port_, cpu, folder_.path()); });
+  pid_ = start_process([&] { become_server(program, port_, cpu, folder_.path()); });
 }
 
 bool Server::wait_until_ready() {

@@ -153,14 +153,14 @@ _holdfast() {
         back disk still failover
       return
       ;;
-    --scenario | --repeat | --jobs | --seed | --duration) return ;;
+    --scenario | --server | --repeat | --jobs | --seed | --duration) return ;;
     --permits | --token | --workers | --in-flight | --processes | --seconds) return ;;
     --minutes | --schedules | --threads | --replay) return ;;
     --names) [[ $command == bench ]] && return ;;
   esac
 
   if [[ -z $command ]]; then
-    _holdfast_options run acquire renew release ls show break engines schema bench sim torture \
+    _holdfast_options run acquire renew release ls show break doctor engines schema bench sim torture \
       "${common[@]}" --version
     return
   fi
@@ -175,8 +175,8 @@ _holdfast() {
       ;;
     sim) options=(--minutes --schedules --seed --threads --replay --mutants --list --marks) ;;
     torture)
-      options=(--all --scenario --engine --repeat --jobs --pairs --fault --random --seed --duration
-        --report --markdown --svg --history --list)
+      options=(--all --scenario --engine --server --repeat --jobs --pairs --fault --random --seed
+        --duration --report --markdown --svg --history --list)
       ;;
   esac
   if [[ $cur == -* ]]; then

@@ -1,6 +1,6 @@
 # fish completion for holdfast(1)
 
-set -l commands run acquire renew release ls show break engines schema bench sim torture
+set -l commands run acquire renew release ls show break doctor engines schema bench sim torture
 
 # Anybody who can take a lock chooses its name. So no name is ever evaluated here: `holdfast ls --names`
 # prints one printable name per line, and fish quotes what it inserts.
@@ -42,6 +42,7 @@ complete -c holdfast -n "not __fish_seen_subcommand_from $commands" -a release -
 complete -c holdfast -n "not __fish_seen_subcommand_from $commands" -a ls -d 'List the locks that are held or waited for'
 complete -c holdfast -n "not __fish_seen_subcommand_from $commands" -a show -d 'Show who holds a lock and who waits for it'
 complete -c holdfast -n "not __fish_seen_subcommand_from $commands" -a break -d 'Take a lock away from its holder'
+complete -c holdfast -n "not __fish_seen_subcommand_from $commands" -a doctor -d 'Examine a server: product, settings, defects, guarantees'
 complete -c holdfast -n "not __fish_seen_subcommand_from $commands" -a engines -d 'List the engines and what they guarantee'
 complete -c holdfast -n "not __fish_seen_subcommand_from $commands" -a schema -d 'Print the statements that make the tables of an engine'
 complete -c holdfast -n "not __fish_seen_subcommand_from $commands" -a bench -d 'Measure how fast locks are'
@@ -81,6 +82,7 @@ complete -c holdfast -n '__fish_seen_subcommand_from sim' -f -a 'lease redis red
 complete -c holdfast -n '__fish_seen_subcommand_from torture' -l all -d 'Every scenario on every engine'
 complete -c holdfast -n '__fish_seen_subcommand_from torture' -l scenario -x -d 'Only these scenarios'
 complete -c holdfast -n '__fish_seen_subcommand_from torture' -l engine -x -a 'sqlite redis redlock memcached zookeeper etcd postgres postgres-advisory mysql mysql-named' -d 'Only these engines'
+complete -c holdfast -n '__fish_seen_subcommand_from torture' -l server -x -d 'Another version of a server'
 complete -c holdfast -n '__fish_seen_subcommand_from torture' -l repeat -x -d 'Runs of each experiment'
 complete -c holdfast -n '__fish_seen_subcommand_from torture' -l jobs -x -d 'Runs at the same time'
 complete -c holdfast -n '__fish_seen_subcommand_from torture' -l pairs -d 'Every two faults together'

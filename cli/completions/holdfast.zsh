@@ -47,6 +47,7 @@ _holdfast() {
         'ls:list the locks that are held or waited for'
         'show:show who holds a lock and who waits for it'
         'break:take a lock away from its holder'
+        'doctor:examine a server\: product, settings, defects, guarantees'
         'engines:list the engines and what they guarantee'
         'schema:print the statements that make the tables of an engine'
         'bench:measure how fast locks are'
@@ -73,6 +74,7 @@ _holdfast() {
         show) _arguments $common '1:lock:_holdfast_names' ;;
         break) _arguments $common '--token[the token of the holder]:T:' '1:lock:_holdfast_names' ;;
         engines | schema) _arguments $common ;;
+        doctor) _arguments $common '1:URL:' ;;
         bench)
           _arguments $common \
             '(--in-flight)--workers[blocking threads]:N:' \
@@ -97,6 +99,7 @@ _holdfast() {
           _arguments $common '--all[every scenario on every engine]' \
             '*--scenario[only these scenarios]:N:' \
             '*--engine[only these engines]:engine:(sqlite redis redlock memcached zookeeper etcd postgres postgres-advisory mysql mysql-named)' \
+            '*--server[another version of a server]:PRODUCT-VERSION:' \
             '--repeat[runs of each experiment]:N:' '--jobs[runs at the same time]:N:' '--random[random faults]' \
             '--pairs[every two faults together]' \
             '*--fault[only pairs of these faults]:fault:(pause kill waiter silent reset reply memory sessions restart empty backup ahead back disk still failover)' \

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <iostream>
 #include <memory>
@@ -38,6 +39,7 @@ constexpr const char* kExamples = R"(Examples:
   holdfast torture --pairs --engine redis              every two faults at a time
   holdfast torture --pairs --fault silent --fault restart
   holdfast torture --random --engine redis --seed 7 --duration 1m
+  holdfast torture --server mysql-9.7 --engine mysql --all
   holdfast torture --on redis://127.0.0.1 --all        on your own server
 
 It starts servers of its own, on loopback and in temporary directories, and ends them. On a server
@@ -57,6 +59,7 @@ constexpr int kUnexpected = 1;
 struct TortureOptions {
   std::vector<std::string> scenarios;
   std::vector<std::string> engines;
+  std::vector<std::string> servers;
   bool all = false;
   bool list = false;
   bool random = false;
@@ -198,6 +201,7 @@ std::string command_text(const TortureOptions& options, const Session& session) 
   for (const std::string& id : options.faults) text += " --fault " + id;
   for (const std::string& id : options.scenarios) text += " --scenario " + id;
   for (const std::string& name : options.engines) text += " --engine " + name;
+  for (const std::string& name : options.servers) text += " --server " + name;
   if (options.random) {
     text += " --random --seed " + std::to_string(options.seed) + " --duration " + options.duration;
   }
@@ -317,7 +321,16 @@ Result<void> write_files(const TortureOptions& options, const Report& report) {
   return {};
 }
 
+// Before any server starts, and while there is one thread.
+void choose_servers(const std::vector<std::string>& servers) {
+  if (servers.empty()) return;
+  std::string list;
+  for (const std::string& server : servers) list += (list.empty() ? "" : ",") + server;
+  setenv("HOLDFAST_SERVER", list.c_str(), 1);
+}
+
 int torture(const Session& session, const TortureOptions& options) {
+  choose_servers(options.servers);
   if (options.list) return list(session);
   Result<lab::TorturePlan> plan = plan_of(session, options);
   if (!plan) return session.fail(plan.failure());
@@ -360,6 +373,12 @@ void add_torture(CLI::App& app, Invocation& invocation) {
       ->allow_extra_args(false);
   command->add_option("--engine", options->engines, "Only these engines (may be repeated)")
       ->type_name("NAME")
+      ->allow_extra_args(false);
+  command
+      ->add_option("--server", options->servers,
+                   "Another version of a server than the installed one, of those that "
+                   "scripts/servers unpacked (may be repeated)")
+      ->type_name("PRODUCT-VERSION")
       ->allow_extra_args(false);
   command->add_flag("--all", options->all, "Every scenario on every engine");
   command->add_flag("--list", options->list, "List the scenarios and the engines they run on");

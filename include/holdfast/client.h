@@ -18,6 +18,7 @@
 
 #include "holdfast/election.h"
 #include "holdfast/engine.h"
+#include "holdfast/examination.h"
 #include "holdfast/export.h"
 #include "holdfast/lease.h"
 #include "holdfast/multi_lock.h"
@@ -78,12 +79,18 @@ class HOLDFAST_API Client {
   // ClientOptions::request_timeout, misconfigured if it refuses us (password, role, missing tables).
   Result<void> ping();
 
+  // Asks the server what it is, what it is set to, and what that means for locks (examination.h); takes no lock.
+  // unreachable if it does not answer in time. A server that is unfit is an answer, not a failure.
+  Result<Examination> examine();
+
   Result<std::vector<LockInfo>> list(const std::string& prefix = {});
   Result<LockInfo> inspect(const Name& name);
   // Takes the lock away from the holder with exactly this token. The holder learns of it at its
   // next renewal; only a fence protects the resource meanwhile.
   Result<void> evict(const Name& name, Token expected);
 
+  // Those of the engine; from the first answer of a server on, those of that server, lowered where it must be. A
+  // server is connected to when it is first needed: examine() does it now.
   const Guarantees& guarantees() const;
   int liveness_descriptor() const;  // see Engine::liveness_descriptor
 

@@ -31,6 +31,8 @@
 
 namespace holdfast {
 
+struct Examination;  // examination.h
+
 enum class Mode {
   exclusive,  // alone
   shared,     // together with other shared holders; queues behind a waiting exclusive claim
@@ -106,6 +108,11 @@ struct Guarantees {
   std::string no_permits_because;  // if there is more to say about it than that it is not there
   Duration min_ttl = std::chrono::milliseconds(10);
   std::string notes;  // what can break it, in a sentence or two
+  // True if these are the guarantees of the server that answers; false: of the engine, before it was asked.
+  bool of_server = false;
+  std::string lowered_because;  // what of this server lowers them, and what mends that
+
+  friend bool operator==(const Guarantees&, const Guarantees&) = default;
 };
 
 HOLDFAST_API const char* to_text(Exclusion value);
@@ -164,7 +171,13 @@ class HOLDFAST_API Engine {
   // Null: nobody listens any more.
   void hear_doubts(DoubtListener* listener) { doubts_ = listener; }
 
+  // Of the server that answers, where that is known (Guarantees::of_server). Called from any thread; the reference
+  // stays valid as long as the engine.
   virtual const Guarantees& guarantees() const = 0;
+
+  // Asks the server what it is, and what it is set to; connects if need be. A server that is unfit is an Examination
+  // that says so, not a failure. From then on guarantees() are those of this server. The default knows nothing.
+  virtual Task<Result<Examination>> examine(Deadline deadline);
 
   virtual Task<Result<Grant>> acquire(const Claim& claim, const Wait& wait) = 0;
 

@@ -11,7 +11,9 @@
 
 namespace holdfast {
 
-// What a lock must be able to promise. Checked when the lock object is made, not when it is needed.
+// The promises that a lock must be able to keep. Checked against the engine when the lock object is made, and against the
+// server that answers (see Examination) before the first acquire asks it for the lock, and after each grant: if this
+// server cannot give it, acquire fails with Code::unsupported and holds nothing. Client::examine() tells sooner.
 struct Requirements {
   Exclusion exclusion = Exclusion::best_effort;
   TokenStrength token = TokenStrength::none;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <filesystem>
 #include <regex>
 #include <stdexcept>
@@ -57,7 +58,7 @@ std::vector<std::string> EtcdServer::command_line(const Member& member,
                                                   const std::string& cluster) const {
   const std::string clients = scheme() + "127.0.0.1:" + std::to_string(member.port);
   const std::string peers = "http://127.0.0.1:" + std::to_string(member.peer_port);
-  std::vector<std::string> words{find_program("etcd", "etcd-server")};
+  std::vector<std::string> words{product_.program("etcd")};
   const auto add = [&](std::initializer_list<std::string> more) {
     words.insert(words.end(), more);
   };
@@ -81,6 +82,7 @@ std::vector<std::string> EtcdServer::command_line(const Member& member,
 }
 
 void EtcdServer::start(Member& member) {
+  product_.report();
   const std::filesystem::path data = directory_.path() / member.name;
   std::filesystem::create_directories(data);
   std::filesystem::permissions(data, std::filesystem::perms::owner_all);
@@ -220,7 +222,7 @@ std::vector<std::string> EtcdServer::ctl_command() const {
     endpoints +=
         (endpoints.empty() ? "" : ",") + scheme() + "127.0.0.1:" + std::to_string(member.port);
   }
-  std::vector<std::string> words{find_program("etcdctl", "etcd-client"), "--endpoints", endpoints};
+  std::vector<std::string> words{product_.program("etcdctl"), "--endpoints", endpoints};
   if (options_.tls) {
     const Certificates& certificates = Certificates::shared();
     words.insert(words.end(), {"--cacert", certificates.ca()});
@@ -237,7 +239,7 @@ std::string EtcdServer::ctl(const std::vector<std::string>& words, int& status) 
   std::vector<std::string> command = ctl_command();
   command.insert(command.end(), words.begin(), words.end());
   const TempDir output;
-  ServerProcess etcdctl(command, output.path() / "output", {"ETCDCTL_API=3"});
+  ServerProcess etcdctl(command, output.path() / "output");
   status = etcdctl.wait();
   return etcdctl.log();
 }
@@ -247,6 +249,32 @@ std::string EtcdServer::ctl(const std::vector<std::string>& words) const {
   std::string said = ctl(words, status);
   if (status != 0) throw std::runtime_error("etcdctl " + words.front() + ": " + said);
   return said;
+}
+
+std::string EtcdServer::restore_program() const {
+  try {
+    return product_.program("etcdutl");
+  } catch (const std::runtime_error&) {
+    // Debian has none with etcd 3.4. Since 3.6 etcdctl has no such command any more.
+    int major = 0;
+    int minor = 0;
+    const int read = std::sscanf(product_.version().c_str(), "%d.%d", &major, &minor);
+    const bool by_etcdctl = read == 2 && (major < 3 || (major == 3 && minor < 6));
+    return by_etcdctl ? product_.program("etcdctl") : "";
+  }
+}
+
+void EtcdServer::restore(const std::filesystem::path& snapshot, std::size_t member) const {
+  const Member& restored = members_.at(member);
+  const std::string peer = "http://127.0.0.1:" + std::to_string(restored.peer_port);
+  std::filesystem::remove_all(data(member));
+  const TempDir output;
+  ServerProcess restoring(
+      {restore_program(), "snapshot", "restore", snapshot.string(), "--name", restored.name,
+       "--data-dir", data(member).string(), "--initial-cluster", restored.name + "=" + peer,
+       "--initial-advertise-peer-urls", peer},
+      output.path() / "output");
+  if (restoring.wait() != 0) throw std::runtime_error("snapshot restore: " + restoring.log());
 }
 
 }  // namespace holdfast::test

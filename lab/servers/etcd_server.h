@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "product.h"
 #include "server_process.h"
 #include "temp_dir.h"
 #include "vdso_clock.h"
@@ -67,6 +68,11 @@ class EtcdServer {
   std::string ctl(const std::vector<std::string>& words, int& status) const;
   // For tests that start etcdctl themselves: the program and the options that lead here.
   std::vector<std::string> ctl_command() const;
+  // Makes the data of a member that was killed anew from a snapshot of `etcdctl snapshot save`, as a
+  // cluster of its own. REQUIRES: one member, restore_program() is not empty.
+  void restore(const std::filesystem::path& snapshot, std::size_t member = 0) const;
+  // The program that does it: etcdutl, or etcdctl of before 3.6. Empty: this version's is not here.
+  std::string restore_program() const;
 
  private:
   struct Member {
@@ -89,6 +95,7 @@ class EtcdServer {
   void require_login();
   std::optional<std::size_t> find_leader() const;
 
+  const Product product_ = Product::of(ServerKind::etcd);
   const EtcdOptions options_;
   TempDir directory_;
   std::vector<Member> members_;

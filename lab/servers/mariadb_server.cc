@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <map>
 #include <stdexcept>
 
 #include "certificates.h"
@@ -17,33 +18,59 @@ std::vector<std::string> as_whom() {
   return {};
 }
 
+// MySQL looks for its messages where they would be if it were installed.
+std::vector<std::string> where_it_is(const Product& product) {
+  if (!product.is("mysql")) {
+    if (product.root() == "/") return {};
+    return {"--basedir=" + (product.root() / "usr").string()};
+  }
+  return {"--basedir=" + (product.root() / "usr").string(),
+          "--lc-messages-dir=" + (product.root() / "usr/share/mysql").string()};
+}
+
+std::string server_program(const Product& product) {
+  return product.program(product.is("mysql") ? "mysqld" : "mariadbd");
+}
+
+std::vector<std::string> install_command(const Product& product, const std::string& data) {
+  std::vector<std::string> words;
+  if (product.is("mysql")) {
+    words = {server_program(product), "--no-defaults", "--initialize-insecure",
+             "--innodb-redo-log-capacity=8M"};
+  } else {
+    words = {product.program("mariadb-install-db"), "--no-defaults",
+             "--auth-root-authentication-method=normal", "--skip-test-db",
+             "--innodb-log-file-size=8M"};
+  }
+  words.push_back("--datadir=" + data);
+  for (const std::string& word : where_it_is(product)) words.push_back(word);
+  for (const std::string& word : as_whom()) words.push_back(word);
+  return words;
+}
+
 // The data of a server that has never run.
-const std::filesystem::path& fresh_data() {
+const std::filesystem::path& fresh_data(const Product& product) {
   struct Made {
-    Made() {
-      std::vector<std::string> words{find_program("mariadb-install-db", "mariadb-server"),
-                                     "--no-defaults",
-                                     "--datadir=" + data.string(),
-                                     "--auth-root-authentication-method=normal",
-                                     "--skip-test-db",
-                                     "--innodb-log-file-size=8M"};
-      for (const std::string& word : as_whom()) words.push_back(word);
+    explicit Made(const Product& product) {
       // A server that starts deletes what others have in this folder.
-      ServerProcess install(words, directory.path() / "log",
+      ServerProcess install(install_command(product, data.string()), directory.path() / "log",
                             {"TMPDIR=" + directory.path().string()});
-      if (install.wait() != 0) throw std::runtime_error("mariadb-install-db: " + install.log());
+      if (install.wait() != 0) throw std::runtime_error(product.name() + ": " + install.log());
+      // Else all copies would be one and the same server to a follower. The next start makes it.
+      std::filesystem::remove(data / "auto.cnf");
     }
     TempDir directory;
     std::filesystem::path data = directory.path() / "data";
   };
-  static const Made made;
-  return made.data;
+  // A process may choose another one later.
+  static std::map<std::filesystem::path, Made> all;
+  return all.try_emplace(product.root() / product.name(), product).first->second.data;
 }
 
 }  // namespace
 
 MariadbServer::MariadbServer(MariadbOptions options) : options_(std::move(options)) {
-  std::filesystem::copy(fresh_data(), directory_.path() / "data",
+  std::filesystem::copy(fresh_data(product_), directory_.path() / "data",
                         std::filesystem::copy_options::recursive);
   if (options_.movable_clock) {
     clock_ = std::make_unique<MovableClock>(directory_.path() / "clock");
@@ -65,15 +92,21 @@ MariadbServer::MariadbServer(MariadbOptions options) : options_(std::move(option
 
 std::vector<std::string> MariadbServer::command_line() const {
   std::vector<std::string> words{
-      find_program("mariadbd", "mariadb-server"), "--no-defaults",
+      server_program(product_), "--no-defaults",
       "--datadir=" + (directory_.path() / "data").string(),
       // A server that starts deletes what others have in this folder.
       "--tmpdir=" + directory_.path().string(), "--socket=" + unix_path(),
       "--pid-file=" + (directory_.path() / "pid").string(), "--port=" + std::to_string(port_),
       "--bind-address=127.0.0.1", "--max-connections=2000", "--innodb-buffer-pool-size=16M",
       // Written at each commit, left to the kernel to bring to disk: outlives a killed server.
-      "--innodb-log-file-size=8M", "--innodb-flush-log-at-trx-commit=2",
-      "--innodb-flush-method=nosync"};
+      "--innodb-flush-log-at-trx-commit=2", "--innodb-flush-method=nosync", "--sync-binlog=0"};
+  if (product_.is("mysql")) {
+    words.insert(words.end(),
+                 {"--innodb-redo-log-capacity=8M", "--secure-file-priv=NULL", "--mysqlx=0"});
+  } else {
+    words.push_back("--innodb-log-file-size=8M");
+  }
+  for (const std::string& word : where_it_is(product_)) words.push_back(word);
   for (const std::string& word : as_whom()) words.push_back(word);
   if (options_.tls) {
     const Certificates& certificates = Certificates::shared();
@@ -86,12 +119,15 @@ std::vector<std::string> MariadbServer::command_line() const {
 }
 
 void MariadbServer::start() {
+  product_.report();
   process_ =
       std::make_unique<ServerProcess>(command_line(), directory_.path() / "log",
                                       clock_ ? clock_->environment() : std::vector<std::string>());
-  wait_for("mariadbd to answer",
+  wait_for(product_.name() + " to answer",
            [this] { return !process_->running() || value("SELECT 1") == "1"; });
-  if (!process_->running()) throw std::runtime_error("mariadbd has ended: " + log());
+  if (!process_->running()) {
+    throw std::runtime_error(product_.name() + " has ended: " + log());
+  }
 }
 
 void MariadbServer::restart() {
@@ -99,12 +135,22 @@ void MariadbServer::restart() {
   start();
 }
 
+// MySQL has dropped the words that MariaDB still knows.
 void MariadbServer::follow(const MariadbServer& leader, int port) const {
-  const auto place = leader.query("SHOW MASTER STATUS").at(0);
-  query("CHANGE MASTER TO MASTER_HOST='127.0.0.1', MASTER_USER='root', MASTER_PORT=" +
-        std::to_string(port) + ", MASTER_LOG_FILE='" + place.at(0) +
-        "', MASTER_LOG_POS=" + place.at(1));
-  query("START SLAVE");
+  const bool mysql = product_.is("mysql");
+  const auto place = leader.query(mysql ? "SHOW BINARY LOG STATUS" : "SHOW MASTER STATUS").at(0);
+  const std::string source = mysql ? "SOURCE" : "MASTER";
+  query("CHANGE " + (mysql ? "REPLICATION SOURCE" : source) + " TO " + source +
+        "_HOST='127.0.0.1', " + source + "_USER='root', " + source +
+        "_PORT=" + std::to_string(port) + ", " + source + "_LOG_FILE='" + place.at(0) + "', " +
+        source + "_LOG_POS=" + place.at(1));
+  query(mysql ? "START REPLICA" : "START SLAVE");
+}
+
+void MariadbServer::promote() const {
+  const std::string follower = product_.is("mysql") ? "REPLICA" : "SLAVE";
+  query("STOP " + follower);
+  query("RESET " + follower + " ALL");
 }
 
 std::string MariadbServer::url(const std::string& options) const {

@@ -1,4 +1,4 @@
-// MariadbServer: a real MariaDB on a free port of 127.0.0.1, in a temporary directory, with an empty
+// MariadbServer: a real MariaDB or MySQL (see product.h) on a free port of 127.0.0.1, in a temporary directory, with an empty
 // database `holdfast` and a user root without a password.
 //
 // Thread safety: what is const, by any thread; of the others one at a time.
@@ -11,6 +11,7 @@
 
 #include "mariadb_client.h"
 #include "movable_clock.h"
+#include "product.h"
 #include "server_process.h"
 #include "temp_dir.h"
 
@@ -19,14 +20,14 @@ namespace holdfast::test {
 struct MariadbOptions {
   bool tls = false;                    // with Certificates::shared(); plain connections work too
   bool movable_clock = false;          // see clock()
-  std::vector<std::string> arguments;  // of mariadbd; they win over ours
+  std::vector<std::string> arguments;  // of the server; they win over ours
 };
 
 class MariadbServer {
  public:
   using Options = MariadbOptions;
 
-  // Returns when it answers. The first of a process takes two seconds longer: it makes the files
+  // Returns when it answers. The first of a process takes some seconds longer: it makes the files
   // that the others copy.
   explicit MariadbServer(MariadbOptions options = {});
 
@@ -37,6 +38,7 @@ class MariadbServer {
   std::filesystem::path data() const { return directory_.path() / "data"; }
   pid_t pid() const { return process_->pid(); }  // another one after restart()
   std::string log() const { return process_->log(); }
+  const Product& product() const { return product_; }
 
   bool running() { return process_->running(); }
   void kill() { process_->kill(); }
@@ -47,7 +49,7 @@ class MariadbServer {
   // Follows a server, through this port of 127.0.0.1, from what that one has now until promote().
   // REQUIRES: both were started with "--log-bin" and a "--server-id=" of their own.
   void follow(const MariadbServer& leader, int port) const;
-  void promote() const { query("STOP SLAVE"), query("RESET SLAVE ALL"); }
+  void promote() const;
 
   // Its clock, which a restart does not set right. REQUIRES: MariadbOptions::movable_clock.
   MovableClock& clock() { return *clock_; }
@@ -60,6 +62,7 @@ class MariadbServer {
   std::vector<std::string> command_line() const;
   void start();
 
+  const Product product_ = Product::of(ServerKind::mysql);
   const MariadbOptions options_;
   TempDir directory_;
   int port_ = 0;

@@ -53,7 +53,7 @@ std::vector<std::string> MemcachedServer::command_line() const {
   const auto add = [&](std::initializer_list<std::string> more) {
     words.insert(words.end(), more);
   };
-  add({find_program("memcached", "memcached"), "-m", "64", "-U", "0", "-t", "2"});
+  add({product_.program("memcached"), "-m", "64", "-U", "0", "-t", "2"});
   if (options_.unix_socket) {
     add({"-s", unix_path(), "-a", "0777"});
   } else {
@@ -64,6 +64,7 @@ std::vector<std::string> MemcachedServer::command_line() const {
 }
 
 void MemcachedServer::start() {
+  product_.report();
   process_ =
       std::make_unique<ServerProcess>(command_line(), directory_.path() / "log",
                                       clock_ ? clock_->environment() : std::vector<std::string>());

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "movable_clock.h"
+#include "product.h"
 #include "server_process.h"
 #include "temp_dir.h"
 
@@ -49,6 +50,7 @@ class MemcachedServer {
   std::vector<std::string> command_line() const;
   void start();
 
+  const Product product_ = Product::of(ServerKind::memcached);
   const MemcachedOptions options_;
   TempDir directory_;
   int port_ = 0;

@@ -10,6 +10,7 @@
 
 #include "certificates.h"
 #include "postgres_client.h"
+#include "product.h"
 #include "waiting.h"
 
 namespace holdfast::test {
@@ -39,16 +40,8 @@ void give_to_postgres(const fs::path& path) {
   }
 }
 
-// Debian has its programs beside each other, by version, and not in PATH.
 std::string program(const std::string& name) {
-  const fs::path versions = "/usr/lib/postgresql";
-  fs::path newest;
-  std::error_code ignored;
-  for (const auto& version : fs::directory_iterator(versions, ignored)) {
-    const fs::path candidate = version.path() / "bin" / name;
-    if (fs::exists(candidate) && (newest.empty() || candidate > newest)) newest = candidate;
-  }
-  return newest.empty() ? find_program(name, "postgresql") : newest.string();
+  return Product::of(ServerKind::postgresql).program(name);
 }
 
 void run(std::vector<std::string> command, const fs::path& log) {
@@ -155,6 +148,7 @@ std::vector<std::string> PostgresServer::command_line() const {
 }
 
 void PostgresServer::start() {
+  Product::of(ServerKind::postgresql).report();
   process_ =
       std::make_unique<ServerProcess>(command_line(), directory_.path() / "log",
                                       clock_ ? clock_->environment() : std::vector<std::string>());

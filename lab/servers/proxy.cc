@@ -225,6 +225,10 @@ void Proxy::set(Direction direction, ProxyMode mode, std::chrono::milliseconds d
   });
 }
 
+void Proxy::alter(Direction direction, std::function<void(std::string&)> change) {
+  loop_->call([&] { loop_->lane(direction).change = std::move(change); });
+}
+
 void Proxy::set_both(ProxyMode mode, std::chrono::milliseconds delay) {
   set(Direction::to_server, mode, delay);
   set(Direction::to_client, mode, delay);

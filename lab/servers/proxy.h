@@ -14,6 +14,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -53,6 +54,9 @@ class Proxy {
   // From now on new connections lead to this port of 127.0.0.1: a failover behind one address.
   // Existing ones end with RST.
   void lead_to(int upstream_port);
+  // From now on what arrives in this direction goes through `change`, on the proxy's thread; in the pieces in
+  // which it is read. Nullptr: no more.
+  void alter(Direction direction, std::function<void(std::string& bytes)> change);
   // Sends bytes to all clients whose connection is not cut, whatever the mode, ahead of what waits.
   void inject(const std::string& bytes);
 

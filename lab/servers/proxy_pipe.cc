@@ -38,7 +38,9 @@ void ProxyPipe::read(ProxyLane& lane) {
   }
   lane.received += size;
   if (lane.rule.mode == ProxyMode::drop) return;
-  keep(Chunk::Kind::bytes, {buffer.data(), static_cast<std::size_t>(size)});
+  std::string bytes(buffer.data(), static_cast<std::size_t>(size));
+  if (lane.change) lane.change(bytes);
+  if (!bytes.empty()) keep(Chunk::Kind::bytes, std::move(bytes));
 }
 
 bool ProxyPipe::write(ProxyLane& lane, Clock::time_point now) {

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -28,6 +29,7 @@ struct ProxyRule {
 // What the pipes of one direction share.
 struct ProxyLane {
   ProxyRule rule;
+  std::function<void(std::string&)> change;  // see Proxy::alter()
   std::int64_t received = 0;
   std::int64_t delivered = 0;
 };

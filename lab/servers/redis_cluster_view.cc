@@ -45,7 +45,8 @@ RedisClusterView RedisClusterView::parse(const std::string& reply) {
     if (index == kNobody) continue;
     Node& node = view.nodes[static_cast<std::size_t>(index)];
     node.failed = flags.find("fail") != std::string::npos;  // also "fail?"
-    node.answered = pong != "0";
+    // Redis 8 shows no pong of a node's own.
+    node.answered = pong != "0" || flags.find("myself") != std::string::npos;
     node.master = node_of(master);
     for (std::string slots; words >> slots && slots[0] != '[';) give(slots, index, view.owners);
   }

@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "certificates.h"
+#include "product.h"
 #include "waiting.h"
 
 namespace holdfast::test {
@@ -14,8 +15,9 @@ RedisSentinel::RedisSentinel(const RedisSentinelOptions& options) : plain_port_(
   // Sentinels write into their file.
   const std::string file = directory_.path() / "sentinel.conf";
   std::ofstream(file) << configuration(options);
+  const Product product = Product::of(ServerKind::redis);
   process_ = std::make_unique<ServerProcess>(
-      std::vector<std::string>{find_program("redis-sentinel", "redis-sentinel"), file},
+      std::vector<std::string>{product.program(product.name() + "-sentinel"), file},
       directory_.path() / "log");
   wait_for("redis-sentinel to answer",
            [this] { return !process_->running() || command({"PING"}) == "PONG"; });

@@ -31,7 +31,7 @@ void RedisServer::choose_ports() {
 }
 
 std::vector<std::string> RedisServer::command_line() const {
-  std::vector<std::string> words{find_program("redis-server", "redis-server")};
+  std::vector<std::string> words{product_.program(product_.name() + "-server")};
   const auto add = [&](std::initializer_list<std::string> more) {
     words.insert(words.end(), more);
   };
@@ -55,6 +55,7 @@ std::vector<std::string> RedisServer::command_line() const {
 }
 
 void RedisServer::start() {
+  product_.report();
   process_ =
       std::make_unique<ServerProcess>(command_line(), directory_.path() / "log",
                                       clock_ ? clock_->environment() : std::vector<std::string>());

@@ -1,4 +1,4 @@
-// RedisServer: a real Redis on a free port of 127.0.0.1, in a temporary directory.
+// RedisServer: a real Redis or Valkey (see product.h) on a free port of 127.0.0.1, in a temporary directory.
 //
 // Thread safety: what is const, and command() and commands_sent(), by any thread; of the others
 // one at a time.
@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "movable_clock.h"
+#include "product.h"
 #include "redis_connection.h"
 #include "redis_monitor.h"
 #include "server_process.h"
@@ -45,6 +46,7 @@ class RedisServer {
   const std::filesystem::path& directory() const { return directory_.path(); }
   pid_t pid() const { return process_->pid(); }  // another one after restart()
   std::string log() const { return process_->log(); }
+  const Product& product() const { return product_; }
 
   bool running() { return process_->running(); }
   void kill();     // SIGKILL; returns when it is gone
@@ -75,6 +77,7 @@ class RedisServer {
   RedisConnection& connection();                            // REQUIRES: mutex_
   std::string send(const std::vector<std::string>& words);  // REQUIRES: mutex_
 
+  const Product product_ = Product::of(ServerKind::redis);
   const RedisOptions options_;
   TempDir directory_;
   int plain_port_ = 0;

@@ -16,7 +16,8 @@ using testing::StartsWith;
 
 // redis-cli: a TLS client that is not ours.
 std::string redis_cli(const RedisServer& server, std::vector<std::string> words) {
-  std::vector<std::string> command{find_program("redis-cli", "redis-tools"), "-p",
+  const Product& product = server.product();
+  std::vector<std::string> command{product.program(product.name() + "-cli"), "-p",
                                    std::to_string(server.port())};
   command.insert(command.end(), words.begin(), words.end());
   const TempDir directory;

@@ -39,24 +39,23 @@ int connect_to(int port) {
   return -1;
 }
 
-std::string class_path() {
+std::string class_path(const Product& product) {
+  const std::filesystem::path server = product.jar("zookeeper");
   std::string path;
   // Netty is for TLS only.
   for (const char* jar :
-       {"zookeeper", "zookeeper-jute", "slf4j-api", "slf4j-simple", "metrics-core", "snappy-java",
+       {"zookeeper-jute", "slf4j-api", "slf4j-simple", "metrics-core", "snappy-java",
         "netty-buffer", "netty-codec", "netty-common", "netty-handler", "netty-resolver",
         "netty-transport", "netty-transport-native-epoll", "netty-transport-native-unix-common"}) {
-    path += (path.empty() ? "" : ":") + ("/usr/share/java/" + std::string(jar) + ".jar");
+    path += (server.parent_path() / (std::string(jar) + ".jar")).string() + ":";
   }
-  return path;
+  // The last: it names the machine's own archives by itself, which may be of another version.
+  return path + server.string();
 }
 
 }  // namespace
 
 ZooKeeperServer::ZooKeeperServer(ZooKeeperOptions options) : options_(std::move(options)) {
-  if (access("/usr/share/java/zookeeper.jar", R_OK) != 0) {
-    throw std::runtime_error("zookeeper.jar not found; apt-get install zookeeper");
-  }
   for (int attempt = 1;; ++attempt) {
     port_ = free_port();
     if (options_.tls) tls_port_ = free_port();
@@ -131,12 +130,13 @@ std::vector<std::string> ZooKeeperServer::command_line() const {
   for (const std::string& property : options_.properties) words.push_back("-D" + property);
   words.insert(words.end(), options_.jvm.begin(), options_.jvm.end());
   words.insert(words.end(),
-               {"-cp", class_path(), "org.apache.zookeeper.server.quorum.QuorumPeerMain",
+               {"-cp", class_path(product_), "org.apache.zookeeper.server.quorum.QuorumPeerMain",
                 (directory_.path() / "zoo.cfg").string()});
   return words;
 }
 
 void ZooKeeperServer::launch() {
+  product_.report();
   if (options_.movable_clock && !clock_) {
     clock_ = std::make_unique<MovableClock>(directory_.path() / "clock");
   }

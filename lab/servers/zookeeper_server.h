@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "movable_clock.h"
+#include "product.h"
 #include "proxy.h"
 #include "server_process.h"
 #include "temp_dir.h"
@@ -71,6 +72,7 @@ class ZooKeeperServer {
   void launch();
   void wait_until_it_serves();
 
+  const Product product_ = Product::of(ServerKind::zookeeper);
   const ZooKeeperOptions options_;
   const Member member_;
   TempDir directory_;

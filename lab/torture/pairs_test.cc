@@ -59,7 +59,9 @@ TEST(PairsTest, ExclusionIsExpectedWhereOnlyNetworksAndServersFail) {
     ASSERT_NE(pair, pairs.end()) << id;
     for (const Profile& profile : profiles()) {
       const auto expected = pair->expected_of(profile);
-      if (expected) EXPECT_EQ(expected->overlap, Expect::no) << id << " on " << profile.name;
+      if (expected) {
+        EXPECT_EQ(expected->overlap, Expect::no) << id << " on " << profile.name;
+      }
     }
   }
 }

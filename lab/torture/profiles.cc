@@ -1,10 +1,11 @@
 #include <unistd.h>
 
-#include <filesystem>
+#include <functional>
 #include <stdexcept>
 
 #include "lab/torture/profile.h"
 #include "lab/torture/sites.h"
+#include "product.h"
 #include "server_process.h"
 #include "vdso_clock.h"
 
@@ -13,42 +14,61 @@ namespace {
 
 using namespace std::chrono_literals;
 
-struct Program {
-  std::string name;
-  std::string package;
-};
+using test::Product;
+using test::ServerKind;
 
-// Nothing, or which of them is to be installed.
-auto needs(std::vector<Program> programs) {
-  return [programs = std::move(programs)]() -> std::optional<std::string> {
-    try {
-      for (const Program& program : programs) test::find_program(program.name, program.package);
-      return std::nullopt;
-    } catch (const std::runtime_error& error) {
-      return error.what();
-    }
-  };
+// Nothing, or which of the programs is to be installed.
+std::optional<std::string> missing_if(const std::function<void()>& find) {
+  try {
+    find();
+    return std::nullopt;
+  } catch (const std::runtime_error& error) {
+    return error.what();
+  }
 }
 
 std::optional<std::string> nothing_missing() { return std::nullopt; }
 
-// PostgreSQL's programs are not in PATH.
+std::optional<std::string> redis_missing() {
+  return missing_if([] {
+    const Product product = Product::of(ServerKind::redis);
+    product.program(product.name() + "-server");
+  });
+}
+
+std::optional<std::string> memcached_missing() {
+  return missing_if([] { Product::of(ServerKind::memcached).program("memcached"); });
+}
+
+std::optional<std::string> etcd_missing() {
+  return missing_if([] {
+    const Product product = Product::of(ServerKind::etcd);
+    product.program("etcd");
+    product.program("etcdctl");
+  });
+}
+
+std::optional<std::string> mysql_missing() {
+  return missing_if([] {
+    const Product product = Product::of(ServerKind::mysql);
+    product.program(product.is("mysql") ? "mysqld" : "mariadb-install-db");
+  });
+}
+
 std::optional<std::string> postgres_missing() {
-  std::error_code ignored;
-  for (const auto& version : std::filesystem::directory_iterator("/usr/lib/postgresql", ignored)) {
-    if (!std::filesystem::exists(version.path() / "bin" / "postgres")) continue;
+  return missing_if([] {
+    Product::of(ServerKind::postgresql).program("postgres");
+    test::find_program("cp", "coreutils");
     // It refuses to be root.
-    if (geteuid() == 0) return needs({{"cp", "coreutils"}, {"setpriv", "util-linux"}})();
-    return needs({{"cp", "coreutils"}})();
-  }
-  return needs({{"postgres", "postgresql"}})();
+    if (geteuid() == 0) test::find_program("setpriv", "util-linux");
+  });
 }
 
 std::optional<std::string> zookeeper_missing() {
-  if (!std::filesystem::exists("/usr/share/java/zookeeper.jar")) {
-    return "zookeeper.jar not found; apt-get install zookeeper";
-  }
-  return needs({{"java", "default-jre-headless"}})();
+  return missing_if([] {
+    Product::of(ServerKind::zookeeper).jar("zookeeper");
+    test::find_program("java", "default-jre-headless");
+  });
 }
 
 void add_agreeing(std::vector<Profile>& list) {
@@ -69,7 +89,7 @@ void add_agreeing(std::vector<Profile>& list) {
                   .about = "three etcd members that agree",
                   .can = can_etcd,
                   .consensus = true,
-                  .missing = needs({{"etcd", "etcd-server"}, {"etcdctl", "etcd-client"}}),
+                  .missing = etcd_missing,
                   .open = open_etcd});
 }
 
@@ -92,13 +112,11 @@ void add_databases(std::vector<Profile>& list) {
          .missing = missing,
          .open = [open, recipe](const SiteOptions& options) { return open(recipe, options); }});
   };
-  const auto mariadb =
-      needs({{"mariadbd", "mariadb-server"}, {"mariadb-install-db", "mariadb-server"}});
   add("postgres", "PostgreSQL, lock table", "table", open_postgres, postgres_missing);
   add("postgres-advisory", "PostgreSQL, advisory locks", "advisory", open_postgres,
       postgres_missing);
-  add("mysql", "MariaDB, lock table", "table", open_mysql, mariadb);
-  add("mysql-named", "MariaDB, GET_LOCK", "named", open_mysql, mariadb);
+  add("mysql", "MariaDB or MySQL, lock table", "table", open_mysql, mysql_missing);
+  add("mysql-named", "MariaDB or MySQL, GET_LOCK", "named", open_mysql, mysql_missing);
 }
 
 std::vector<Profile> all() {
@@ -115,7 +133,7 @@ std::vector<Profile> all() {
                           Can::stall_disk, Can::fill_memory},
                   .wall_clock_ttl = true,
                   .waits_for_the_clock = true,
-                  .missing = needs({{"redis-server", "redis-server"}}),
+                  .missing = redis_missing,
                   .open = open_redis});
   list.push_back(
       {.name = "redlock",
@@ -125,14 +143,14 @@ std::vector<Profile> all() {
        .quorum = true,
        .wall_clock_ttl = true,
        .waits_for_the_clock = true,
-       .missing = needs({{"redis-server", "redis-server"}}),
+       .missing = redis_missing,
        .open = open_redlock});
   list.push_back({.name = "memcached",
                   .about = "one Memcached server",
                   .ttl = 3s,
                   .can = {Can::cut_links, Can::pause_servers, Can::restart_empty, Can::move_wall,
                           Can::move_monotonic, Can::fill_memory},
-                  .missing = needs({{"memcached", "memcached"}}),
+                  .missing = memcached_missing,
                   .open = open_memcached});
   add_agreeing(list);
   add_databases(list);

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "base/looked_in_vain.h"
 #include "base/real_runtime.h"
 #include "base/url.h"
 #include "base/watchdog.h"
@@ -63,10 +64,19 @@ std::string default_label() {
 
 // Owns what the engine's coroutines only refer to.
 Task<Result<std::vector<LockInfo>>> list(Locker& locker, std::string prefix) {
-  co_return co_await locker.engine().list(prefix, locker.request_deadline());
+  Result<std::vector<LockInfo>> all =
+      co_await internal::contained(locker.engine().list(prefix, locker.request_deadline()));
+  if (!all) co_return internal::looked_in_vain(all.failure());
+  co_return all;
 }
 Task<Result<LockInfo>> inspect(Locker& locker, Name name) {
-  co_return co_await locker.engine().inspect(name, locker.request_deadline());
+  Result<LockInfo> info =
+      co_await internal::contained(locker.engine().inspect(name, locker.request_deadline()));
+  if (!info) co_return internal::looked_in_vain(info.failure());
+  co_return info;
+}
+Task<Result<Examination>> examine(Locker& locker) {
+  co_return co_await locker.engine().examine(locker.request_deadline());
 }
 Task<Result<void>> evict(Locker& locker, Name name, Token token) {
   co_return co_await locker.engine().evict(name, token, locker.request_deadline());
@@ -219,6 +229,10 @@ Result<void> Client::release(const Handle& handle) {
 Result<void> Client::ping() {
   const Result<LockInfo> answer = inspect("holdfast-ping");
   return answer ? Result<void>() : answer.failure();
+}
+
+Result<Examination> Client::examine() {
+  return run_blocking(checked().loop(), holdfast::examine(checked()));
 }
 
 Result<std::vector<LockInfo>> Client::list(const std::string& prefix) {

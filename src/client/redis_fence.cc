@@ -152,7 +152,9 @@ struct RedisFence::Impl {
   Impl(const Settings& settings, std::shared_ptr<Observer> observer_of_warnings)
       : observer(std::move(observer_of_warnings)) {
     const RealRuntime::Inside inside(runtime);
-    performer.emplace(runtime, settings, [this](const std::string& info) { check_memory(info); });
+    performer.emplace(runtime, settings,
+                      internal::redis::ServersSettings{
+                          .on_info = [this](const std::string& info) { check_memory(info); }});
   }
 
   static void destroy(Impl* impl);

@@ -26,6 +26,11 @@ inline SqlValue value_of(const Versioned::Value& value) {
   return value ? SqlValue(*value) : SqlValue(nullptr);
 }
 
+// The answer to a read: the version, and a cell for each column. (A key need not be unique, alas.)
+inline SqlShape versioned_row(std::size_t columns) {
+  return rows_of("n" + std::string(columns, 'b'));
+}
+
 // One connection, opened when it is needed. Calls wait for each other.
 class Line {
  public:

@@ -38,6 +38,7 @@ class PostgresStore final : public VersionedStore {
     SqlStatement statement{
         text + " FROM " + table_ + " t WHERE t." + key_ + " = (" + record(0) + ")." + key_,
         {std::move(key)}};
+    statement.answer = versioned_row(names_.columns.size());
     return run(std::move(statement), deadline);
   }
   Task<Result<SqlRows>> write(std::string key, std::uint64_t version, std::vector<Value> values,
@@ -116,11 +117,11 @@ class PostgresStore final : public VersionedStore {
         co_await PostgresConnection::connect(runtime_, settings_.login, deadline);
     if (!made) co_return made.failure();
     std::vector<SqlStatement> setup(1);
-    setup[0].text = std::string("SELECT ") + postgres::kSessionSettings +
+    setup[0].text = "SELECT " + postgres::session_settings(settings_) +
                     ", set_config('statement_timeout', '0', false),"
                     " set_config('idle_session_timeout', '10min', false),"
                     " set_config('standard_conforming_strings', 'on', false)";
-    for (SqlStatement& statement : postgres::use_schema(settings_)) {
+    for (SqlStatement& statement : postgres::use_schema(settings_, (*made)->backend_pid())) {
       setup.push_back(std::move(statement));
     }
     const SqlOutcome ready = co_await (*made)->run(std::move(setup), deadline);
@@ -149,6 +150,11 @@ Result<std::unique_ptr<VersionedStore>> open_versioned_postgres(const Url& url,
                                                                 const ClientOptions& options) {
   Result<postgres::Settings> settings = postgres::settings_from(url, options);
   if (!settings) return settings.failure();
+  if (settings->pooled) {
+    return Failure(
+        Code::invalid_argument,
+        "pooled=yes is for locks (recipe=table): versioned rows need a session of their own");
+  }
   return std::unique_ptr<VersionedStore>(
       std::make_unique<PostgresStore>(runtime, table, std::move(settings).value()));
 }

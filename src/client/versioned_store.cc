@@ -68,7 +68,9 @@ class PlainStore : public VersionedStore {
   SqlStatement reading(const std::string& key) const {
     std::string text = "SELECT " + version_;
     for (const std::string& column : columns_) text += ", " + column;
-    return {text + " FROM " + table_ + " WHERE " + key_ + " = " + place(key), {key}};
+    SqlStatement statement{text + " FROM " + table_ + " WHERE " + key_ + " = " + place(key), {key}};
+    statement.answer = versioned_row(columns_.size());
+    return statement;
   }
   SqlStatement writing(const std::string& key, std::uint64_t version,
                        const std::vector<Value>& values) const {
@@ -246,6 +248,7 @@ class MysqlStore final : public PlainStore {
         ask.text += (ask.text.empty() ? "SELECT CHARSET(t." : ", CHARSET(t.") + column + ")";
       }
       ask.text += " FROM (SELECT 1) AS one LEFT JOIN " + table() + " t ON FALSE";
+      ask.answer = one_row(std::string(columns.size(), 'B'));
       const Result<SqlRows> rows = co_await run(std::move(ask), deadline);
       if (!rows) co_return looked_in_vain(rows.failure());
       for (std::size_t i = 0; i < columns.size(); ++i) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "holdfast/examination.h"
+
 namespace holdfast {
 
 const char* mode_name(Mode mode) {
@@ -44,6 +46,22 @@ const char* to_text(Fairness value) {
   return "?";
 }
 
+const char* to_text(Severity value) {
+  switch (value) {
+    case Severity::good: return "good";
+    case Severity::note: return "note";
+    case Severity::warning: return "warning";
+    case Severity::unfit: return "unfit";
+  }
+  return "?";
+}
+
+Severity Examination::verdict() const {
+  Severity worst = Severity::good;
+  for (const Finding& finding : findings) worst = std::max(worst, finding.severity);
+  return worst;
+}
+
 Task<Result<LockInfo>> Engine::watch(const Name& name, Token known, const Wait& wait) {
   constexpr Duration kPause = std::chrono::milliseconds(100);
   constexpr Duration kGrace = std::chrono::milliseconds(250);  // to answer at all
@@ -64,6 +82,12 @@ Task<Result<LockInfo>> Engine::watch(const Name& name, Token known, const Wait& 
       co_return Failure(Code::cancelled, "cancelled by the caller");
     }
   }
+}
+
+Task<Result<Examination>> Engine::examine(Deadline) {
+  Examination nothing;
+  nothing.guarantees = guarantees();
+  co_return nothing;
 }
 
 Task<void> Engine::close() { co_return; }

@@ -4,6 +4,8 @@
 
 #include "base/random.h"
 #include "base/text.h"
+#include "holdfast/examination.h"
+#include "lease/contained_renewal.h"
 
 namespace holdfast::internal {
 
@@ -60,13 +62,28 @@ Result<void> Locker::check(const Claim& claim, const LockOptions& options) const
   }
   if (can.exclusion < options.require.exclusion) {
     return unsupported(std::string("exclusion of strength '") + to_text(options.require.exclusion) +
-                       "' as required");
+                           "' as required",
+                       can.lowered_because);
   }
   if (can.token < options.require.token) {
-    return unsupported(std::string("tokens of strength '") + to_text(options.require.token) +
-                       "' as required");
+    return unsupported(
+        std::string("tokens of strength '") + to_text(options.require.token) + "' as required",
+        can.lowered_because);
   }
   return {};
+}
+
+bool Locker::demands(const LockOptions& options) {
+  return options.require.exclusion > Exclusion::best_effort ||
+         options.require.token > TokenStrength::none;
+}
+
+Task<Result<void>> Locker::check_server(Claim claim, LockOptions options, Deadline deadline) {
+  const Deadline limit = deadline.sooner(runtime_.now() + options_.request_timeout);
+  const Result<Examination> found = co_await engine_->examine(limit);
+  // Nobody answers: acquire() says so, or waits until somebody does, and the grant is checked after it.
+  if (!found) co_return Result<void>();
+  co_return check(claim, options);
 }
 
 // ---- Acquiring ---------------------------------------------------------------------------------
@@ -90,7 +107,7 @@ void Locker::start_over(Claim& claim) { claim.id = draw_claim_id(runtime_); }
 Task<Result<Grant>> Locker::ask(Claim& claim, const Wait& wait) {
   std::optional<Failure> outage;  // what kept us from asking
   for (Duration pause = kShortestPause;; pause = std::min(pause * 2, kLongestPause)) {
-    Result<Grant> grant = co_await engine_->acquire(claim, wait);
+    Result<Grant> grant = co_await contained(engine_->acquire(claim, wait));
     if (grant) co_return grant;
     if (grant.code() == Code::unknown) tasks_.spawn(clean_up(claim));
     const BootTime now = runtime_.now();
@@ -124,7 +141,7 @@ Task<Result<Grant>> Locker::prolong(const Claim& claim, Grant grant, const Wait&
   for (Duration pause = kShortestPause;; pause = std::min(pause * 2, kLongestPause)) {
     const Deadline deadline = request_deadline().sooner(ends);
     const std::vector<Result<Grant>> renewed =
-        co_await engine_->renew(std::span(&hold, 1), deadline);
+        co_await contained_renewal(*engine_, std::span(&hold, 1), deadline);
     if (renewed.front() || renewed.front().code() == Code::not_held) co_return renewed.front();
     const BootTime again = runtime_.now() + runtime_.jitter(pause);
     if (again >= ends || wait.deadline.passed(again)) co_return renewed.front();
@@ -167,10 +184,23 @@ Task<Result<Lease>> Locker::acquire(Claim claim, LockOptions options, Wait wait)
   if (Result<void> checked = check(claim, options); !checked) co_return checked.failure();
   // First of all: a lease whose loss nobody could tell is not handed out.
   if (Result<void> watched = start_watchdog(); !watched) co_return watched.failure();
+  if (demands(options) && !engine_->guarantees().of_server) {
+    const Result<void> server = co_await check_server(claim, options, wait.deadline);
+    if (!server) co_return server.failure();
+  }
   const Result<Grant> grant = co_await obtain(claim, wait, options);
   if (!grant) {
     observer_.on_refused(claim, grant.failure());
     co_return grant.failure();
+  }
+  // It may be another server by now: guarantees() are those of the one that granted it.
+  if (demands(options)) {
+    const Result<void> kept = check(claim, options);
+    if (!kept) {
+      tasks_.spawn(clean_up(claim));
+      observer_.on_refused(claim, kept.failure());
+      co_return kept.failure();
+    }
   }
   Hold hold{std::move(claim), grant->token};
   co_return keep(std::move(hold), *grant, options)->make_lease();
@@ -191,7 +221,7 @@ Task<void> Locker::clean_up(Claim claim) {
   const BootTime gone_at = runtime_.now() + claim.ttl;
   for (Duration pause = std::chrono::milliseconds(10);;
        pause = std::min<Duration>(pause * 2, std::chrono::seconds(1))) {
-    const Result<bool> released = co_await engine_->release(claim, request_deadline());
+    const Result<bool> released = co_await contained(engine_->release(claim, request_deadline()));
     if (released || runtime_.now() >= gone_at) co_return;
     const BootTime again = runtime_.now() + runtime_.jitter(pause);
     if (co_await sleep_until(runtime_, again, tasks_.stop_token()) == Woken::cancelled) co_return;
@@ -205,7 +235,7 @@ Task<Result<void>> Locker::release(std::shared_ptr<LeaseRecord> record) {
   const bool held = record->validity.held(runtime_.now());
   const Deadline deadline = Deadline::at(runtime_.now() + options_.release_timeout);
   // Also when it was lost: what is ours by id must not stay until its ttl ends.
-  const Result<bool> ended = co_await engine_->release(record->hold.claim, deadline);
+  const Result<bool> ended = co_await contained(engine_->release(record->hold.claim, deadline));
   observer_.on_released(record->hold, ended);
   if (!ended) {
     tasks_.spawn(clean_up(record->hold.claim));  // Or it would stay until its ttl ends.
@@ -271,7 +301,8 @@ Task<Result<Handle>> Locker::detach(std::shared_ptr<LeaseRecord> record) {
   if (Result<void> renewed = co_await renewer_.renew_now(record); !renewed) {
     co_return renewed.failure();
   }
-  const Result<void> detached = co_await engine_->detach(record->hold, request_deadline());
+  const Result<void> detached =
+      co_await contained(engine_->detach(record->hold, request_deadline()));
   if (!detached) co_return detached.failure();
   renewer_.remove(*record);
   Hold hold = record->hold;
@@ -283,7 +314,7 @@ Task<Result<Lease>> Locker::adopt(Hold hold, LockOptions options) {
   if (Result<void> checked = check(hold.claim, options); !checked) co_return checked.failure();
   if (Result<void> watched = start_watchdog(); !watched) co_return watched.failure();
   const std::vector<Result<Grant>> outcomes =
-      co_await engine_->renew(std::span(&hold, 1), request_deadline());
+      co_await contained_renewal(*engine_, std::span(&hold, 1), request_deadline());
   const Result<Grant>& grant = outcomes.front();
   if (!grant) co_return grant.failure();
   if (runtime_.now() >= validity_of(*grant, options.warn_before).lost_at) {
@@ -295,13 +326,13 @@ Task<Result<Lease>> Locker::adopt(Hold hold, LockOptions options) {
 Task<Result<void>> Locker::renew_detached(Hold hold) {
   if (Result<void> checked = check(hold.claim, {}); !checked) co_return checked.failure();
   const std::vector<Result<Grant>> outcomes =
-      co_await engine_->renew(std::span(&hold, 1), request_deadline());
+      co_await contained_renewal(*engine_, std::span(&hold, 1), request_deadline());
   if (!outcomes.front()) co_return outcomes.front().failure();
   co_return Result<void>();
 }
 
 Task<Result<void>> Locker::release_detached(Hold hold) {
-  const Result<bool> ended = co_await engine_->release(hold.claim, request_deadline());
+  const Result<bool> ended = co_await contained(engine_->release(hold.claim, request_deadline()));
   if (!ended) co_return ended.failure();
   if (!*ended) {
     co_return Failure(Code::not_held, "the lock '" + hold.claim.name.display() +

@@ -74,6 +74,9 @@ class Locker {
   struct Releases;
   Task<void> release_one(std::shared_ptr<LeaseRecord> record, std::shared_ptr<Releases> releases);
   Result<void> start_watchdog() { return watchdog_ ? watchdog_->start() : Result<void>(); }
+  static bool demands(const LockOptions& options);
+  // Asks the server what it is, and checks what is required against that.
+  Task<Result<void>> check_server(Claim claim, LockOptions options, Deadline deadline);
   void start_over(Claim& claim);
   Task<Result<Grant>> ask(Claim& claim, const Wait& wait);
   Task<Result<Grant>> prolong(const Claim& claim, Grant grant, const Wait& wait);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "lease/contained_renewal.h"
+
 namespace holdfast::internal {
 
 namespace {
@@ -128,7 +130,8 @@ Task<void> Renewer::renew(Batch batch) {
     deadline = std::min(
         {deadline, runtime_.now() + record->hold.claim.ttl / 6, record->validity.lost_at()});
   }
-  const std::vector<Result<Grant>> outcomes = co_await engine_.renew(holds, Deadline::at(deadline));
+  const std::vector<Result<Grant>> outcomes =
+      co_await contained_renewal(engine_, holds, Deadline::at(deadline));
   for (std::size_t i = 0; i < batch.size(); ++i) take(*batch[i], outcomes[i]);
 }
 
@@ -169,7 +172,8 @@ Task<Result<void>> Renewer::renew_now(std::shared_ptr<LeaseRecord> record) {
   if (record->state_ == State::idle || !record->validity.held(runtime_.now())) co_return gone();
   const Hold hold = record->hold;
   const Deadline deadline = Deadline::at(record->validity.lost_at());
-  const std::vector<Result<Grant>> outcomes = co_await engine_.renew(std::span(&hold, 1), deadline);
+  const std::vector<Result<Grant>> outcomes =
+      co_await contained_renewal(engine_, std::span(&hold, 1), deadline);
   const Result<Grant>& outcome = outcomes.front();
   take(*record, outcome);
   if (record->state_ == State::idle || !record->validity.held(runtime_.now())) co_return gone();

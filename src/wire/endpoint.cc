@@ -41,6 +41,7 @@ Result<Endpoint> parse_endpoint(std::string_view text, std::uint16_t default_por
 }  // namespace
 
 std::string Endpoint::display() const {
+  if (!several.empty()) return several;
   if (!unix_path.empty()) return unix_path;
   const bool v6 = host.find(':') != std::string::npos;
   return (v6 ? "[" + host + "]" : host) + ":" + std::to_string(port);

@@ -14,6 +14,7 @@ struct Endpoint {
   std::string host;
   std::uint16_t port = 0;
   std::string unix_path;  // instead of host and port
+  std::string several;    // of a ServerGroup: what to call all of them together
 
   std::string display() const;
   friend bool operator==(const Endpoint&, const Endpoint&) = default;

@@ -17,10 +17,6 @@
   X(mysql_real_connect_cont)          \
   X(mysql_real_query_start)           \
   X(mysql_real_query_cont)            \
-  X(mysql_send_query_start)           \
-  X(mysql_send_query_cont)            \
-  X(mysql_read_query_result_start)    \
-  X(mysql_read_query_result_cont)     \
   X(mysql_store_result_start)         \
   X(mysql_store_result_cont)          \
   X(mysql_next_result_start)          \

@@ -55,6 +55,9 @@ void keep_alive(int socket) {
   set(IPPROTO_TCP, TCP_NODELAY, 1);
 }
 
+// Behind each request to a server in a group: made read-only, MySQL keeps its sessions, and their reads go on.
+constexpr const char* kAskWritable = ";SELECT @@global.read_only";
+
 void append_hex(std::string& text, const std::string& bytes) {
   constexpr const char* kDigits = "0123456789abcdef";
   text += "X'";
@@ -111,6 +114,7 @@ MariadbConnection::~MariadbConnection() {
 
 Task<Result<std::unique_ptr<MariadbConnection>>> MariadbConnection::connect(
     Runtime& runtime, const MariadbSettings& settings, Deadline deadline) {
+  if (settings.group) co_return co_await connect_to_primary(runtime, settings, deadline);
   const Result<const LibMariadb*> library = LibMariadb::load();
   if (!library) co_return library.failure();
   const Endpoint& at = settings.endpoint;
@@ -135,6 +139,7 @@ Task<Result<std::unique_ptr<MariadbConnection>>> MariadbConnection::connect(
     std::unique_ptr<MariadbConnection> connection(new MariadbConnection(runtime, **library));
     const Deadline limit = share_of(deadline, runtime.now(), hosts.size() - i);
     tried = co_await contained(connection->open(settings, hosts[i], limit));
+    if (tried && settings.on_connected) tried = co_await settings.on_connected(*connection, limit);
     if (tried) co_return connection;
     if (tried.code() != Code::unreachable) break;
   }
@@ -235,9 +240,8 @@ void MariadbConnection::end(const std::string& why) {
 
 // ---- Calling -----------------------------------------------------------------------------------
 
-Task<SqlOutcome> MariadbConnection::run_behind(std::vector<SqlStatement> first,
-                                               std::vector<SqlStatement> second, Deadline deadline,
-                                               std::stop_token stop) {
+Task<SqlOutcome> MariadbConnection::exchange(std::vector<SqlStatement> statements,
+                                             Deadline deadline, std::stop_token stop) {
   // Whoever leaves before the answer came leaves a connection that nobody can use.
   struct Leaving {
     MariadbConnection& connection;
@@ -255,9 +259,12 @@ Task<SqlOutcome> MariadbConnection::run_behind(std::vector<SqlStatement> first,
   const Leaving leaving{*this};
   answer_is_due_ = !take_long_wait();
   done_.reset();
-  begin(first, second);
+  begin(statements);
   const Woken woken = co_await done_.wait(deadline, std::move(stop));
-  if (woken == Woken::signalled && raw_) co_return std::move(outcome_);
+  if (woken == Woken::signalled && raw_) {
+    if (in_group()) check_writable();
+    co_return std::move(outcome_);
+  }
   if (!outcome_.error) {
     const bool ended = !raw_;
     outcome_.error = SqlError{.message = ended ? why_lost_ : "no answer in time",
@@ -269,19 +276,14 @@ Task<SqlOutcome> MariadbConnection::run_behind(std::vector<SqlStatement> first,
   co_return std::move(outcome_);
 }
 
-void MariadbConnection::begin(const std::vector<SqlStatement>& first,
-                              const std::vector<SqlStatement>& second) {
-  text_ = mariadb_text(first);
-  second_text_ = mariadb_text(second);
-  first_of_two_ = !second.empty();
-  first_answer_ = SqlOutcome();
-  step_ = first_of_two_ ? Step::sending_first : Step::querying;
+void MariadbConnection::begin(const std::vector<SqlStatement>& statements) {
+  text_ = mariadb_text(statements);
+  if (in_group()) text_ += kAskWritable;
+  step_ = Step::querying;
   int waiting = 0;
   {
     const NoBrokenPipe quiet(tls_);
-    waiting = first_of_two_
-                  ? library_.mysql_send_query_start(&failed_, raw_, text_.data(), text_.size())
-                  : library_.mysql_real_query_start(&failed_, raw_, text_.data(), text_.size());
+    waiting = library_.mysql_real_query_start(&failed_, raw_, text_.data(), text_.size());
   }
   advance(waiting);
 }
@@ -326,9 +328,6 @@ int MariadbConnection::resume() {
   switch (step_) {
     case Step::connecting: return library_.mysql_real_connect_cont(&connected_, raw_, waiting_);
     case Step::querying: return library_.mysql_real_query_cont(&failed_, raw_, waiting_);
-    case Step::sending_first:
-    case Step::sending_second: return library_.mysql_send_query_cont(&failed_, raw_, waiting_);
-    case Step::reading: return library_.mysql_read_query_result_cont(&unread_, raw_, waiting_);
     case Step::storing: return library_.mysql_store_result_cont(&rows_, raw_, waiting_);
     case Step::going_on: return library_.mysql_next_result_cont(&failed_, raw_, waiting_);
     case Step::idle: break;
@@ -353,21 +352,11 @@ int MariadbConnection::next_step() {
     case Step::connecting:
       if (!connected_) return fail();
       session_ = library_.mysql_thread_id(raw_);
-      version_ = library_.mysql_get_server_info(raw_);
+      if (const char* version = library_.mysql_get_server_info(raw_)) version_ = version;
       if (!watch_socket()) return 0;
       keep_alive(library_.mysql_get_socket(raw_));
       return finish();
     case Step::querying: return failed_ != 0 ? fail() : ask_for_rows();
-    case Step::sending_first:
-      if (failed_ != 0) return fail();
-      step_ = Step::sending_second;
-      return library_.mysql_send_query_start(&failed_, raw_, second_text_.data(),
-                                             second_text_.size());
-    case Step::sending_second:
-      if (failed_ != 0) return fail();
-      step_ = Step::reading;
-      return library_.mysql_read_query_result_start(&unread_, raw_);
-    case Step::reading: return unread_ != 0 ? fail() : ask_for_rows();
     case Step::storing:
       if (!rows_ && library_.mysql_field_count(raw_) != 0) return fail();
       take_rows();
@@ -409,20 +398,10 @@ void MariadbConnection::take_rows() {
 }
 
 int MariadbConnection::finish() {
-  if (first_of_two_) return read_second();
   step_ = Step::idle;
   answer_is_due_ = false;
   done_.set();
   return 0;
-}
-
-int MariadbConnection::read_second() {
-  first_of_two_ = false;
-  first_answer_ = std::exchange(outcome_, SqlOutcome{.sent_at = outcome_.sent_at});
-  step_ = Step::reading;
-  // The packets of each answer are numbered from 1, and the library goes on counting.
-  raw_->net.pkt_nr = 1;
-  return library_.mysql_read_query_result_start(&unread_, raw_);
 }
 
 int MariadbConnection::fail() {
@@ -436,14 +415,16 @@ int MariadbConnection::fail() {
   SqlError error{.state = library_speaks ? "" : library_.mysql_sqlstate(raw_),
                  .number = static_cast<int>(number),
                  .message = library_.mysql_error(raw_)};
+  // The library sometimes fails without a number: what it read made no sense to it.
+  const bool senseless = number == 0;
+  if (error.message.empty()) error.message = kNotUnderstood;
   const bool opening = step_ == Step::connecting;
-  error.may_have_run = library_speaks && !opening;
-  error.lost = opening || library_speaks || number == kShutdown || number == kKilled ||
+  error.may_have_run = (library_speaks || senseless) && !opening;
+  error.lost = opening || library_speaks || senseless || number == kShutdown || number == kKilled ||
                number == kIdleTooLong;
   const bool lost = error.lost;
   const std::string message = error.message;
   outcome_.error = std::move(error);
-  if (!lost && first_of_two_) return read_second();
   step_ = Step::idle;
   answer_is_due_ = false;
   if (lost) {

@@ -3,6 +3,7 @@
 // loop only.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -21,14 +22,20 @@ struct st_mysql_res;
 namespace holdfast::internal {
 
 struct LibMariadb;
+class MariadbConnection;
+class ServerGroup;
 
 struct MariadbSettings {
   Endpoint endpoint;
+  // Several servers, of which the one that can be written is meant. Then `endpoint` is their name.
+  std::shared_ptr<ServerGroup> group;
   std::string user;
   std::string password;
   std::string database;
   std::optional<TlsSettings> tls;  // nothing: a plain connection
   Duration connect_timeout{};
+  // Looks at a new connection before its caller gets it. A failure refuses it.
+  std::function<Task<Result<void>>(MariadbConnection&, Deadline)> on_connected;
 };
 
 class MariadbConnection final : public SqlConnection, private Lookout {
@@ -41,17 +48,6 @@ class MariadbConnection final : public SqlConnection, private Lookout {
   MariadbConnection(const MariadbConnection&) = delete;
   MariadbConnection& operator=(const MariadbConnection&) = delete;
 
-  Task<SqlOutcome> run(std::vector<SqlStatement> statements, Deadline deadline,
-                       std::stop_token stop = {}) override {
-    return run_behind(std::move(statements), {}, deadline, std::move(stop));
-  }
-  // Sends two requests, the second before the first is answered: it is executed as soon as the first
-  // ends, even by an error, and its answer is the outcome. For one who sleeps in the server and wants
-  // to know, when it is woken, what for.
-  Task<SqlOutcome> run_behind(std::vector<SqlStatement> first, std::vector<SqlStatement> second,
-                              Deadline deadline, std::stop_token stop = {});
-  // What the first of the last two was answered, for as long as no other call was made.
-  const SqlOutcome& first_answer() const { return first_answer_; }
   bool connected() const override { return raw_ != nullptr && step_ != Step::connecting; }
   Event& lost() override { return lost_; }
   void close() override { end("closed"); }
@@ -66,26 +62,21 @@ class MariadbConnection final : public SqlConnection, private Lookout {
 
  private:
   // What the library was asked for last.
-  enum class Step {
-    idle,
-    connecting,
-    querying,
-    sending_first,
-    sending_second,
-    reading,
-    storing,
-    going_on
-  };
+  enum class Step { idle, connecting, querying, storing, going_on };
 
   MariadbConnection(Runtime& runtime, const LibMariadb& library);
 
+  Task<SqlOutcome> exchange(std::vector<SqlStatement> statements, Deadline deadline,
+                            std::stop_token stop) override;
+  static Task<Result<std::unique_ptr<MariadbConnection>>> connect_to_primary(
+      Runtime& runtime, MariadbSettings settings, Deadline deadline);
   Result<void> prepare(const MariadbSettings& settings);
   // At one address of the server.
   Task<Result<void>> open(const MariadbSettings& settings, const std::string& host,
                           Deadline deadline);
   // False if it cannot be watched; then the connection has ended.
   bool watch_socket();
-  void begin(const std::vector<SqlStatement>& first, const std::vector<SqlStatement>& second);
+  void begin(const std::vector<SqlStatement>& statements);
   bool expecting() const override { return answer_is_due_; }
   bool look() override;
   // The socket is ready: goes on with what is under way. May end the connection.
@@ -100,7 +91,8 @@ class MariadbConnection final : public SqlConnection, private Lookout {
   // An answer is complete.
   int finish();
   int fail();
-  int read_second();
+  // Of a server in a group, each answer ends with whether it can be written.
+  void check_writable();
   void look_if_lost();
   // True if the connection that is being opened was refused.
   bool end_if_refused();
@@ -123,14 +115,10 @@ class MariadbConnection final : public SqlConnection, private Lookout {
   Event done_;  // with step_ back at idle, or the connection lost
   SqlOutcome outcome_;
   std::string text_;  // what is being sent; the library does not copy it
-  std::string second_text_;
-  bool first_of_two_ = false;  // what is being read is the answer to it
-  SqlOutcome first_answer_;
   // Where the library puts what it returns at the end of a step.
   st_mysql* connected_ = nullptr;
   st_mysql_res* rows_ = nullptr;
   int failed_ = 0;
-  char unread_ = 0;
 };
 
 // The statements with their values in place, as one text.

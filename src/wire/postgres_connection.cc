@@ -1,5 +1,7 @@
 #include "wire/postgres_connection.h"
 
+#include <charconv>
+
 #include "wire/connect.h"
 #include "wire/resolve.h"
 
@@ -69,6 +71,7 @@ PostgresConnection::~PostgresConnection() {
 
 Task<Result<std::unique_ptr<PostgresConnection>>> PostgresConnection::connect(
     Runtime& runtime, PostgresLogin login, Deadline deadline, std::stop_token stop) {
+  if (login.group) co_return co_await connect_to_primary(runtime, std::move(login), deadline);
   const Result<const LibPq*> library = LibPq::load();
   if (!library) co_return library.failure();
   const bool local = !login.endpoint.unix_path.empty();
@@ -123,6 +126,7 @@ Task<Result<std::unique_ptr<PostgresConnection>>> PostgresConnection::connect(
         new PostgresConnection(runtime, **library, session));
     const Deadline limit = share_of(deadline, runtime.now(), addresses.size() - i);
     tried = co_await contained(connection->establish(limit, stop));
+    if (tried && login.on_connected) tried = co_await login.on_connected(*connection, limit);
     if (tried) co_return connection;
     if (tried.code() != Code::unreachable) break;
   }
@@ -136,6 +140,8 @@ Task<Result<void>> PostgresConnection::establish(Deadline deadline, std::stop_to
     close();
     return Failure(mend ? Code::misconfigured : Code::unreachable, why);
   };
+  // Warnings would go to the program's own stderr.
+  library_.PQsetNoticeReceiver(session_, &PostgresConnection::on_notice, this);
   if (library_.PQstatus(session_) == CONNECTION_BAD) co_return failed();
   Event moved(runtime_);
   PostgresPollingStatusType wanted = PGRES_POLLING_WRITING;
@@ -159,8 +165,6 @@ Task<Result<void>> PostgresConnection::establish(Deadline deadline, std::stop_to
   }
   server_version_ = library_.PQserverVersion(session_);
   backend_pid_ = library_.PQbackendPID(session_);
-  // Warnings would go to the program's own stderr.
-  library_.PQsetNoticeReceiver(session_, &PostgresConnection::on_notice, this);
   if (library_.PQsetnonblocking(session_, 1) != 0 || library_.PQenterPipelineMode(session_) != 1) {
     co_return failed();
   }
@@ -204,8 +208,8 @@ void PostgresConnection::end(std::string why) {
 
 // ---- Sending -----------------------------------------------------------------------------------
 
-Task<SqlOutcome> PostgresConnection::run(std::vector<SqlStatement> statements, Deadline deadline,
-                                         std::stop_token stop) {
+Task<SqlOutcome> PostgresConnection::exchange(std::vector<SqlStatement> statements,
+                                              Deadline deadline, std::stop_token stop) {
   HOLDFAST_REQUIRE(exchange_ == nullptr);
   Exchange exchange(runtime_);
   exchange.outcome.sent_at = runtime_.now();
@@ -302,8 +306,7 @@ void PostgresConnection::flush() {
 void PostgresConnection::on_readable() {
   const bool sound = library_.PQconsumeInput(session_) == 1;
   if (exchange_ && take_results()) {
-    Exchange* done = std::exchange(exchange_, nullptr);
-    done->done.set();
+    finish_exchange();
   } else if (!exchange_ && !sound) {
     // What the server said before it closed comes as a result.
     if (PGresult* last = library_.PQgetResult(session_)) library_.PQclear(last);
@@ -316,6 +319,16 @@ void PostgresConnection::on_readable() {
     return;
   }
   flush();
+}
+
+void PostgresConnection::finish_exchange() {
+  Exchange* done = std::exchange(exchange_, nullptr);
+  done->done.set();
+  std::optional<SqlError>& error = done->outcome.error;
+  if (!in_group() || !error || error->state != "25006") return;
+  error->lost = true;
+  error->read_only = true;
+  report_read_only();
 }
 
 bool PostgresConnection::look() {

@@ -24,9 +24,14 @@
 
 namespace holdfast::internal {
 
+class PostgresConnection;
+class ServerGroup;
+
 struct PostgresLogin {
   // unix_path is the directory of the socket, as libpq has it; the port is part of its name.
   Endpoint endpoint;
+  // Several servers, of which the one that can be written is meant. Then `endpoint` is their name.
+  std::shared_ptr<ServerGroup> group;
   std::string user;
   std::string password;
   std::string database;
@@ -36,6 +41,8 @@ struct PostgresLogin {
   std::string ca_file;
   std::string certificate_file;
   std::string key_file;
+  // Looks at a new connection before its caller gets it. A failure refuses it.
+  std::function<Task<Result<void>>(PostgresConnection&, Deadline)> on_connected;
 };
 
 class PostgresConnection final : public SqlConnection, private Lookout {
@@ -53,8 +60,6 @@ class PostgresConnection final : public SqlConnection, private Lookout {
   using OnNotification = std::function<void(std::string_view channel, std::string_view payload)>;
   void hear_notifications(OnNotification listener) { on_notification_ = std::move(listener); }
 
-  Task<SqlOutcome> run(std::vector<SqlStatement> statements, Deadline deadline,
-                       std::stop_token stop = {}) override;
   bool connected() const override { return session_ != nullptr; }
   Event& lost() override { return lost_; }
   void close() override;
@@ -82,6 +87,11 @@ class PostgresConnection final : public SqlConnection, private Lookout {
 
   PostgresConnection(Runtime& runtime, const LibPq& library, PGconn* session);
 
+  Task<SqlOutcome> exchange(std::vector<SqlStatement> statements, Deadline deadline,
+                            std::stop_token stop) override;
+  static Task<Result<std::unique_ptr<PostgresConnection>>> connect_to_primary(Runtime& runtime,
+                                                                              PostgresLogin login,
+                                                                              Deadline deadline);
   Task<Result<void>> establish(Deadline deadline, std::stop_token stop);
   void close_in_children();
   bool send(const std::vector<SqlStatement>& statements, Exchange& exchange);
@@ -93,6 +103,7 @@ class PostgresConnection final : public SqlConnection, private Lookout {
   // Takes what has come; false if the exchange needs more.
   bool take_results();
   void take_result(PGresult* result);
+  void finish_exchange();
   void take_notifications();
   static void on_notice(void* self, const PGresult* notice);
   SqlRows rows_of(const PGresult* result) const;

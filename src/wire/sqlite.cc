@@ -67,6 +67,8 @@ void throw_at_limit(int error) {
   if (const auto limit = exceeded_limit(error)) throw Error(Error::kExhausted, *limit);
 }
 
+const char* library_version() { return sqlite3_libversion(); }
+
 bool Error::busy() const {
   const int primary = code_ & 0xFF;
   return primary == SQLITE_BUSY || primary == SQLITE_LOCKED || primary == SQLITE_PROTOCOL ||

@@ -20,6 +20,9 @@ struct sqlite3_stmt;
 
 namespace holdfast::internal::sqlite {
 
+// "3.40.1": of the library that is loaded.
+const char* library_version();
+
 class Error : public std::runtime_error {
  public:
   // A refusal of our own, not SQLite's.

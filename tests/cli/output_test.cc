@@ -9,8 +9,8 @@ namespace {
 
 using OutputTest = CliTest;
 
-constexpr const char* kCommands[] = {"run",   "acquire", "renew",  "release", "ls",     "show",
-                                     "break", "engines", "schema", "bench",   "torture"};
+constexpr const char* kCommands[] = {"run",   "acquire", "renew",   "release", "ls",    "show",
+                                     "break", "doctor",  "engines", "schema",  "bench", "torture"};
 
 TEST_F(OutputTest, EveryCommandHasHelpWithExamples) {
   for (const char* command : kCommands) {

@@ -103,22 +103,31 @@ TEST_F(TortureTest, CtrlCKeepsWhatWasMeasuredAndLeavesNothing) {
   EXPECT_TRUE(page["partial"]);
 }
 
-// The one child of this name, when there is one.
-pid_t await_child(const Process& parent, const std::string& name) {
+// True for a process that serves Redis; not for one that only tells its version, which is started
+// before the server where HOLDFAST_SERVERS_MET or HOLDFAST_SERVER is set.
+bool serves_redis(pid_t pid) {
+  const std::string name = name_of(pid);
+  if (name != "redis-server" && name != "valkey-server") return false;
+  const std::string words = read_all("/proc/" + std::to_string(pid) + "/cmdline");
+  return !words.empty() && words.find("--version") == std::string::npos;
+}
+
+// The one Redis that `parent` runs, as soon as there is one.
+pid_t await_redis(const Process& parent) {
   pid_t found = -1;
   EXPECT_TRUE(eventually([&] {
     for (const pid_t child : children_of(parent.pid())) {
-      if (name_of(child) == name) found = child;
+      if (serves_redis(child)) found = child;
     }
     return found > 0;
-  })) << name;
+  }));
   return found;
 }
 
 TEST_F(TortureTest, CtrlCEndsTheServersToo) {
   Process torture = start_plain(
       {HOLDFAST_BINARY, "torture", "--scenario", "13", "--engine", "redis", "--repeat", "1000"});
-  const pid_t server = await_child(torture, "redis-server");
+  const pid_t server = await_redis(torture);
   torture.kill(SIGINT);
   const Output output = torture.wait();
   EXPECT_EQ(output.status, 130) << output.err;
@@ -129,7 +138,9 @@ TEST_F(TortureTest, CtrlCEndsTheServersToo) {
 TEST_F(TortureTest, FromAServerThatDiesByItselfNothingFollows) {
   Process torture =
       start_plain({HOLDFAST_BINARY, "torture", "--scenario", "19", "--engine", "redis"});
-  ::kill(await_child(torture, "redis-server"), SIGKILL);
+  const pid_t server = await_redis(torture);
+  ASSERT_GT(server, 0);  // kill() takes -1 for everybody.
+  ::kill(server, SIGKILL);
   const Output output = torture.wait();
   EXPECT_EQ(output.status, 1) << output.out;
   EXPECT_NE(output.out.find("nothing is known"), std::string::npos) << output.out;
@@ -144,6 +155,16 @@ TEST_F(TortureTest, AServerThatIsNotInstalledIsNamedWithItsPackage) {
   if (fs::exists("/usr/sbin/memcached") || fs::exists("/usr/local/sbin/memcached")) return;
   EXPECT_EQ(output.status, 69);
   EXPECT_NE(output.err.find("apt-get install memcached"), std::string::npos) << output.err;
+}
+
+TEST_F(TortureTest, AVersionThatIsNotUnpackedIsNamedWithWhatIs) {
+  ProcessOptions options;
+  options.environment["HOLDFAST_SERVERS"] = "/nowhere";
+  const Words words{"torture", "--server", "mysql-9.7", "--engine", "mysql", "--scenario", "1"};
+  const Output output = run_bare(words, options);
+  EXPECT_EQ(output.status, 69) << output.out;
+  EXPECT_NE(output.err.find("mysql 9.7 is not in /nowhere"), std::string::npos) << output.err;
+  EXPECT_NE(output.err.find("scripts/servers mysql"), std::string::npos) << output.err;
 }
 
 TEST_F(TortureTest, BadInputIsRefusedWithAHint) {

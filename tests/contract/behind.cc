@@ -9,9 +9,19 @@ namespace holdfast::contract {
 
 namespace {
 
-constexpr std::array kNames{"redis",     "redlock_3",        "etcd",         "zookeeper",
-                            "memcached", "quorum_memcached", "mysql_table",  "mysql_named",
-                            "mysql_row", "postgres_table",   "postgres_row", "postgres_advisory"};
+constexpr std::array kNames{"redis",
+                            "redlock_3",
+                            "etcd",
+                            "zookeeper",
+                            "memcached",
+                            "quorum_memcached",
+                            "mysql_table",
+                            "mysql_named",
+                            "mysql_row",
+                            "postgres_table",
+                            "postgres_row",
+                            "postgres_advisory",
+                            "postgres_table_pooled"};
 
 }  // namespace
 

@@ -62,7 +62,7 @@ std::string silence_a_waiter(Behind& behind) {
       in_thread([&] { return next.mutex("x", kOptions).try_acquire_for(kBound + kPatience); });
   pause_for(500ms);
   isolate(behind);
-  held->release();
+  static_cast<void>(held->release());
   const BootTime since = BootClock::now();
   std::string outcome = time_of(behind, second, since);
   stop.request_stop();

@@ -5,6 +5,7 @@
 #include "etcd_server.h"
 #include "mariadb_server.h"
 #include "memcached_server.h"
+#include "pgbouncer_server.h"
 #include "postgres_server.h"
 #include "redis_cluster.h"
 #include "redis_masters.h"
@@ -202,6 +203,29 @@ EngineUnderTest postgres_session(const std::string& recipe, bool shared_mode, bo
           .sections_per_process = 250};
 }
 
+// The same server behind a PgBouncer that pools transactions, with fewer connections than clients have.
+class PooledPlace final : public Place {
+ public:
+  PooledPlace() : pooler_(shared()) {
+    static int places = 0;
+    options_ = "pooled=yes&prefix=place" + std::to_string(++places) + ":";
+  }
+  std::string url() const override { return with_option(as_app(pooler_.url()), options_); }
+  std::string admin_url() const override { return with_option(pooler_.url(), options_); }
+
+ private:
+  static test::PgbouncerServer& shared() {
+    static test::PostgresServer server;
+    static const bool granted = (grant_rights(server, "table"), true);
+    static_cast<void>(granted);
+    static test::PgbouncerServer pooler(server.port());
+    return pooler;
+  }
+
+  test::PgbouncerServer& pooler_;
+  std::string options_;
+};
+
 class MemcachedQuorumPlace final : public Place {
  public:
   std::string url() const override {
@@ -352,6 +376,10 @@ const std::vector<EngineUnderTest>& engines_under_test() {
        .start = [] { return std::make_unique<PostgresPlace>("table"); },
        .notices_death = false,
        .sections_per_process = 400},
+      {.name = "postgres_table_pooled",
+       .start = [] { return std::make_unique<PooledPlace>(); },
+       .notices_death = false,
+       .sections_per_process = 60},
   };
   return engines;
 }

@@ -149,7 +149,7 @@ INSTANTIATE_TEST_SUITE_P(
                     one<test::PostgresServer>("postgres_advisory", "?recipe=advisory"),
                     one<test::PostgresServer>("postgres_row", "?recipe=row"),
                     Engine{"redlock", [] { return std::make_unique<ThreeMasters>(); }}),
-    [](const testing::TestParamInfo<Engine>& info) { return info.param.name; });
+    [](const testing::TestParamInfo<Engine>& engine) { return engine.param.name; });
 
 TEST(DownForGood, AWrongPasswordFailsAtOnceInAllForms) {
   test::RedisServer redis({.password = "right"});

@@ -1,17 +1,24 @@
 // Watches that are kept for the next wait: they must neither miss a hand-over nor stay for ever.
+#include <optional>
+
 #include "etcd_testing.h"
 #include "http_get.h"
 
 namespace holdfast::etcd_tests {
 namespace {
 
-// As the server counts them.
-int watches(const EtcdServer& server) {
-  const std::string name = "\netcd_debugging_mvcc_watcher_total ";
+// As the server counts them; -1 if it does not.
+int metric(const EtcdServer& server, const std::string& name) {
+  const std::string line = "\n" + name + " ";
   const std::string metrics = bench::http_get(server.port(), "/metrics");
-  const std::size_t at = metrics.find(name);
-  return at == std::string::npos ? -1 : std::stoi(metrics.substr(at + name.size()));
+  const std::size_t at = metrics.find(line);
+  return at == std::string::npos ? -1 : std::stoi(metrics.substr(at + line.size()));
 }
+int watches(const EtcdServer& server) {
+  return metric(server, "etcd_debugging_mvcc_watcher_total");
+}
+// Removals that were executed, of keys that were not there, too.
+int removals(const EtcdServer& server) { return metric(server, "etcd_mvcc_delete_total"); }
 
 // `waiter` gets the lock after `holder`.
 void hand_over(Client& holder, Client& waiter, const std::string& name) {
@@ -70,31 +77,81 @@ TEST(EtcdWatches, OfManyLocksOnlySomeAreKept) {
   EXPECT_TRUE(eventually([&] { return watches(server) <= 64; })) << watches(server);
 }
 
-// One server by two ways. The first is slow: the release is executed when the lock has long been
-// taken again, by the same client, which would like to use the same key.
-TEST(EtcdPlaces, AReleaseThatIsExecutedLateDoesNotEndTheNextHold) {
-  EtcdServer server;
-  Proxy slow(server.port());
-  Client other = open(server.url());
-  std::optional<Client> client;
-  while (slow.connections() == 0) {  // It begins with either of the two.
-    client.emplace(open(server.url_of({slow.port(), server.port()}) + "?command_timeout_ms=1200"));
-    EXPECT_EQ(told(client->mutex("warm", kLong).try_acquire()), "granted");
+// One server by two ways, the first of which is slow.
+class SlowWay {
+ public:
+  // Empty, or why the release was not late.
+  std::string try_it();
+
+ private:
+  // A client that uses the slow way: it begins with either of the two.
+  void open_client();
+  // Nothing is on the slow way, nor has been for a while. After its first grant a client asks what
+  // the server is: one of these requests, held up, would make it leave before the release does.
+  bool quiet();
+  void expect_next_hold(Lease& second);
+
+  EtcdServer server_;
+  Proxy slow_{server_.port()};
+  std::optional<Client> client_;
+};
+
+void SlowWay::open_client() {
+  while (slow_.connections() == 0) {
+    client_.emplace(
+        open(server_.url_of({slow_.port(), server_.port()}) + "?command_timeout_ms=1200"));
+    EXPECT_EQ(told(client_->mutex("warm", kLong).try_acquire()), "granted");
   }
-  Lease first = client->mutex("x", kLong).try_acquire().value();
-  const std::int64_t delivered = slow.delivered(Direction::to_server);
-  slow.set(Direction::to_server, ProxyMode::delay, 3s);
-  ASSERT_EQ(told(first.release()), "granted") << "by the other way";
-  Result<Lease> second = client->mutex("x", kLong).try_acquire();
-  ASSERT_EQ(told(second), "granted");
-  ASSERT_EQ(slow.delivered(Direction::to_server), delivered) << "the machine is too slow";
-  ASSERT_TRUE(eventually([&] { return slow.delivered(Direction::to_server) > delivered; }));
-  pause_for(300ms);
+}
+
+bool SlowWay::quiet() {
+  return eventually([&] {
+    const std::int64_t before = slow_.received(Direction::to_server);
+    pause_for(200ms);
+    return slow_.received(Direction::to_server) == before &&
+           slow_.delivered(Direction::to_server) == before;
+  });
+}
+
+// The release is executed when the lock has long been taken again, by the same client, which would
+// like to use the same key.
+std::string SlowWay::try_it() {
+  open_client();
+  Result<Lease> first = client_->mutex("x", kLong).try_acquire();
+  if (!first) return "the first hold: " + first.message();
+  if (!quiet()) return "the client does not come to rest";
+  slow_.set(Direction::to_server, ProxyMode::delay, 3s);
+  // Only now: from here on nothing arrives for three seconds.
+  const std::int64_t delivered = slow_.delivered(Direction::to_server);
+  const Result<void> released = first->release();
+  if (!released) return "the release by the other way: " + released.message();
+  if (slow_.received(Direction::to_server) == delivered) return "the client uses the other way";
+  Result<Lease> second = client_->mutex("x", kLong).try_acquire();
+  if (!second) return "the second hold: " + second.message();
+  const int removed = removals(server_);
+  if (slow_.delivered(Direction::to_server) != delivered) return "the machine is too slow";
+  // One that is delivered is not executed yet, and may never be if its connection ends.
+  if (!eventually([&] { return removals(server_) > removed; })) return "it was not executed";
+  expect_next_hold(*second);
+  return "";
+}
+
+void SlowWay::expect_next_hold(Lease& second) {
+  Client other = open(server_.url());
   const LockInfo info = other.inspect("x").value();
   ASSERT_EQ(info.holders.size(), 1U) << "the late release took the next hold away";
-  EXPECT_EQ(info.holders[0].token, second->token());
-  EXPECT_EQ(told(second->renew()), "granted");
-  EXPECT_EQ(told(second->release()), "granted");
+  EXPECT_EQ(info.holders[0].token, second.token());
+  EXPECT_EQ(told(second.renew()), "granted");
+  EXPECT_EQ(told(second.release()), "granted");
+}
+
+TEST(EtcdPlaces, AReleaseThatIsExecutedLateDoesNotEndTheNextHold) {
+  std::string why;
+  for (int attempt = 1; attempt <= 5; ++attempt) {
+    why = SlowWay().try_it();
+    if (why.empty()) return;
+  }
+  FAIL() << "no release was late: " << why;
 }
 
 }  // namespace

@@ -50,28 +50,6 @@ class MariadbDriver : public MysqlTest {
   RealRuntime runtime;
 };
 
-TEST_F(MariadbDriver, WhatIsSentBehindIsAnsweredWhateverBecameOfTheFirst) {
-  with([](MariadbConnection& it) -> Task<void> {
-    for (const char* text : {"SELECT 1 UNION SELECT 2", "nonsense", "DO 1; SELECT 3; nonsense"}) {
-      std::vector<SqlStatement> first(1);
-      first[0].text = text;
-      std::vector<SqlStatement> second(2);
-      second[0] = {"SELECT ?", {std::int64_t{7}}};
-      second[1] = {"SELECT 8", {}};
-      const SqlOutcome outcome =
-          co_await it.run_behind(std::move(first), std::move(second), in(10s));
-      EXPECT_TRUE(outcome.ok()) << text;
-      if (!outcome.ok()) co_return;
-      EXPECT_EQ(outcome.results.size(), 2U);
-      EXPECT_EQ(outcome.results.at(0).number(0, 0), 7);
-      EXPECT_EQ(outcome.results.at(1).number(0, 0), 8);
-      EXPECT_EQ(it.first_answer().ok(), std::string_view(text).starts_with("SELECT"));
-    }
-    const SqlOutcome after = co_await run(it, "SELECT 9", in(10s));
-    EXPECT_TRUE(after.ok());
-  });
-}
-
 TEST_F(MariadbDriver, SeveralStatementsWithValuesGoInOneCall) {
   with([](MariadbConnection& it) -> Task<void> {
     std::vector<SqlStatement> all(3);

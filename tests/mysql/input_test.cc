@@ -139,7 +139,7 @@ TEST(MysqlUrl, MistakesAreNamed) {
   EXPECT_THAT(said("mysql://root@localhost/db?recipe=version"), HasSubstr("versioned.h"));
   EXPECT_THAT(said("mysql://root@localhost/db?tokens=perhaps"), HasSubstr("yes or no"));
   EXPECT_THAT(said("mysql://root@localhost/db?ca=/x"), HasSubstr("tls=yes"));
-  EXPECT_THAT(said("mysql://root@a,b/db"), HasSubstr("several servers"));
+  EXPECT_THAT(said("mysql://root@a,b/db?socket=/s"), HasSubstr("several hosts"));
   EXPECT_THAT(said("mysql://root@localhost/db?colour=red"), HasSubstr("unknown option"));
 }
 

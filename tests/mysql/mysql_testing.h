@@ -14,6 +14,7 @@
 #include "contract.h"
 #include "holdfast/holdfast.h"
 #include "mariadb_server.h"
+#include "product.h"
 #include "proxy.h"
 
 namespace holdfast::mysql_tests {
@@ -35,6 +36,12 @@ using testing::StartsWith;
 template <class T>
 std::string told(const Result<T>& result) {
   return result ? "granted" : std::string(code_name(result.code())) + ": " + result.message();
+}
+
+// Whether the servers here are MySQL itself, and not MariaDB.
+inline bool on_mysql() {
+  static const bool mysql = test::Product::of(test::ServerKind::mysql).is("mysql");
+  return mysql;
 }
 
 // Long enough that whoever waits for its end has failed.

@@ -31,7 +31,7 @@ TEST_P(MysqlSessionSilence, ADeadWaiterKeepsTheLockForNoMoreThanItsTtl) {
       << "the dead one keeps it";
   stop.request_stop();
   ASSERT_TRUE(arrives(waiting));
-  waiting.get();
+  static_cast<void>(waiting.get());
 }
 
 // Its connection is dead, which nobody tells it. New ones work.
@@ -49,15 +49,32 @@ TEST_P(MysqlSessionSilence, AWaiterOnADeadConnectionGetsInByItself) {
   EXPECT_EQ(told(waiting.get()), "granted");
 }
 
+std::vector<std::string> hostile_defaults() {
+  std::vector<std::string> all{"--autocommit=0",
+                               "--innodb-rollback-on-timeout=1",
+                               "--wait-timeout=1",
+                               "--innodb-lock-wait-timeout=1",
+                               "--completion-type=2",
+                               "--sql-mode=ANSI_QUOTES,NO_BACKSLASH_ESCAPES",
+                               "--character-set-server=latin1",
+                               "--explicit-defaults-for-timestamp=0"};
+  if (on_mysql()) {
+    all.insert(all.end(),
+               {"--max-execution-time=500", "--performance-schema=OFF",
+                "--sql-require-primary-key=ON", "--sql-generate-invisible-primary-key=ON"});
+  } else {
+    all.insert(all.end(), {"--idle-transaction-timeout=1", "--max-statement-time=0.5",
+                           "--skip-character-set-client-handshake"});
+  }
+  return all;
+}
+
 TEST_P(MysqlSessionSilence, DefaultsOfTheServerThatAreHostileToLocksDoNotMatter) {
   for (const std::string isolation : {"READ-UNCOMMITTED", "SERIALIZABLE"}) {
-    MariadbServer own(
-        {.arguments = {"--autocommit=0", "--transaction-isolation=" + isolation,
-                       "--innodb-rollback-on-timeout=1", "--wait-timeout=1",
-                       "--innodb-lock-wait-timeout=1", "--completion-type=2",
-                       "--idle-transaction-timeout=1", "--sql-mode=ANSI_QUOTES",
-                       "--character-set-server=latin1", "--skip-character-set-client-handshake"}});
-    own.query("SET GLOBAL tx_read_only = 1, GLOBAL max_statement_time = 0.5");
+    std::vector<std::string> arguments = hostile_defaults();
+    arguments.push_back("--transaction-isolation=" + isolation);
+    MariadbServer own({.arguments = arguments});
+    own.query(std::string("SET GLOBAL ") + (on_mysql() ? "transaction" : "tx") + "_read_only = 1");
     Client one = open(url_on(own));
     Client two = open(url_on(own));
     Result<Lease> first_lease = one.mutex("x", {.ttl = 4s}).try_acquire_for(10s);

@@ -97,9 +97,7 @@ TEST_F(MysqlTable, ManyWhoWaitCostNothingButTheirHeartbeat) {
   }
   ASSERT_TRUE(eventually([&] { return waiters(holder, "x") == 50; }));
   const auto statements = [&] {
-    return std::stoll(
-        server().value("SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS"
-                       " WHERE VARIABLE_NAME = 'QUESTIONS'"));
+    return std::stoll(server().query("SHOW GLOBAL STATUS LIKE 'Questions'").at(0).at(1));
   };
   pause_for(1s);
   const long long before = statements();
@@ -115,47 +113,86 @@ TEST_F(MysqlTable, ManyWhoWaitCostNothingButTheirHeartbeat) {
   EXPECT_TRUE(eventually([&] { return waiters(holder, "x") == 0; }));
 }
 
-// Its sleep is a wait for a lock that another connection of the same client has.
-TEST_F(MysqlTable, AListenerThatNobodyKeepsAsleepIsReplaced) {
-  const std::string url = table_url(server(), "prefix=keeper:");
+// The session that has the name of the first waiter; "0" if there is none.
+std::string session_of_first(const MariadbServer& server, const std::string& key) {
+  return server.value(
+      "SELECT COALESCE(IS_USED_LOCK(CONCAT('holdfast:', LOWER(HEX(SUBSTR(waiters, 1, 16))))), 0)"
+      " FROM holdfast.holdfast_lock WHERE name = '" +
+      key + "'");
+}
+
+// A waiter whose name is gone counts as dead.
+TEST_F(MysqlTable, NamesAreTakenAgainWhenTheirConnectionIsKilled) {
+  const std::string url = table_url(server(), "prefix=names:");
   Client holder = open(url);
   Client waiter = open(url);
   Result<Lease> lease = holder.mutex("x", kQuiet).try_acquire();
   ASSERT_EQ(told(lease), "granted");
   Pending pending = in_thread([&] { return waiter.mutex("x", kQuiet).try_acquire_for(60s); });
-  const auto process = [&] {
-    return server().value(
-        "SELECT COALESCE(MAX(process), 0) FROM holdfast.holdfast_waiter WHERE name = 'keeper:x'");
+  const auto session = [&] {
+    return waiters(holder, "x") == 1 ? session_of_first(server(), "names:x") : "0";
   };
-  ASSERT_TRUE(eventually([&] { return process() != "0"; }));
-  const std::string before = process();
-  server().query("KILL " + server().value("SELECT IS_USED_LOCK('holdfast:hush:" + before + "')"));
-  ASSERT_TRUE(eventually([&] { return process() != before; }));
+  ASSERT_TRUE(eventually([&] { return session() != "0"; }));
+  const std::string before = session();
+  server().query("KILL " + before);
+  ASSERT_TRUE(eventually([&] { return session() != "0" && session() != before; }));
   EXPECT_FALSE(contract::is_ready(pending));
   expect_quick_hand_over(*lease, pending);
 }
 
-// Two KILLs of one SLEEP within microseconds stop a whole MariaDB server for two seconds.
-TEST_F(MysqlTable, AListenerThatIsWokenAllTheTimeHurtsNobody) {
+TEST_F(MysqlTable, AWaiterThatIsInterruptedAllTheTimeGetsTheLock) {
   const std::string url = table_url(server(), "prefix=hail:");
+  Client first = open(url);
   Client holder = open(url);
   Client waiter = open(url);
-  Result<Lease> lease = holder.mutex("x", kQuiet).try_acquire();
+  // The second holder has waited: it has a name, and the waiter sleeps on it.
+  Result<Lease> lease = first.mutex("x", kQuiet).try_acquire();
+  ASSERT_EQ(told(lease), "granted");
+  Pending second = in_thread([&] { return holder.mutex("x", kQuiet).try_acquire_for(60s); });
+  ASSERT_TRUE(eventually([&] { return waiters(first, "x") == 1; }));
+  ASSERT_EQ(told(lease->release()), "granted");
+  ASSERT_TRUE(arrives(second));
+  lease = second.get();
   ASSERT_EQ(told(lease), "granted");
   Pending pending = in_thread([&] { return waiter.mutex("x", kQuiet).try_acquire_for(60s); });
-  const std::string listener =
-      "SELECT COALESCE(MAX(IS_USED_LOCK(CONCAT('holdfast:wake:', process))), 0)"
-      " FROM holdfast.holdfast_waiter WHERE name = 'hail:x'";
-  ASSERT_TRUE(eventually([&] { return server().value(listener) != "0"; }));
-  const std::string kill = "KILL QUERY " + server().value(listener);
+  const std::string asleep =
+      "SELECT COALESCE(MAX(ID), 0) FROM information_schema.PROCESSLIST WHERE STATE = 'User lock'";
+  ASSERT_TRUE(eventually([&] { return server().value(asleep) != "0"; }));
   std::vector<std::thread> hail;
   for (int i = 0; i < 3; ++i) {
     hail.emplace_back([&] {
-      for (int j = 0; j < 100; ++j) server().query(kill);
+      for (int j = 0; j < 50; ++j) {
+        const std::string session = server().value(asleep);
+        try {
+          if (session != "0") server().query("KILL QUERY " + session);
+        } catch (const std::runtime_error&) {  // It is not there any more.
+        }
+      }
     });
   }
   for (std::thread& each : hail) each.join();
   EXPECT_FALSE(contract::is_ready(pending));
+  expect_quick_hand_over(*lease, pending);
+}
+
+// A holder that did not have to wait has no name to sleep on, until it renews and sees that it is waited for.
+TEST_F(MysqlTable, AHolderThatIsWaitedForTakesItsName) {
+  const std::string url = table_url(server(), "prefix=renewed:");
+  Client holder = open(url);
+  Client waiter = open(url);
+  Result<Lease> lease = holder.mutex("x", kQuiet).try_acquire();
+  ASSERT_EQ(told(lease), "granted");
+  const auto named = [&] {
+    return server().value(
+        "SELECT COALESCE(IS_USED_LOCK(CONCAT('holdfast:', LOWER(HEX(owner)))), 0)"
+        " FROM holdfast.holdfast_lock WHERE name = 'renewed:x'");
+  };
+  ASSERT_EQ(told(lease->renew()), "granted");
+  EXPECT_EQ(named(), "0");
+  Pending pending = in_thread([&] { return waiter.mutex("x", kQuiet).try_acquire_for(60s); });
+  ASSERT_TRUE(eventually([&] { return waiters(holder, "x") == 1; }));
+  ASSERT_EQ(told(lease->renew()), "granted");
+  EXPECT_TRUE(eventually([&] { return named() != "0"; }));
   expect_quick_hand_over(*lease, pending);
 }
 
@@ -200,21 +237,20 @@ TEST_F(MysqlTable, ADeadWaiterIsSkippedAtOnce) {
   Client living = open(url);
   Result<Lease> lease = holder.mutex("x", kQuiet).try_acquire();
   ASSERT_EQ(told(lease), "granted");
-  // Nobody listens as 12345.
-  for (int i = 0; i < 20; ++i) {
-    server().query(
-        "INSERT INTO holdfast.holdfast_waiter"
-        "(name, seq, claim, mode, permits, ttl, process, outlives, since, label)"
-        " VALUES('dead:x', " +
-        std::to_string(i + 1) + ", 'claim " + std::to_string(i) +
-        "', 0, 1, 30000000000, 12345, 0, 0, '')");
-  }
-  server().query("UPDATE holdfast.holdfast_lock SET waiting = 20, line = 20 WHERE name = 'dead:x'");
+  // Nobody has the names of these.
+  server().query(
+      "UPDATE holdfast.holdfast_lock SET version = version + 1, labels = REPEAT(X'0000', 20), "
+      "waiters ="
+      " CONCAT(REPEAT(CONCAT('claim of nobody!', X'00000006FC23AC00', REPEAT(X'00', 8), "
+      "X'0000000100'), 20))"
+      " WHERE name = 'dead:x'");
+  ASSERT_EQ(
+      server().value("SELECT LENGTH(waiters) FROM holdfast.holdfast_lock WHERE name = 'dead:x'"),
+      "740");
   Pending pending = in_thread([&] { return living.mutex("x", kQuiet).try_acquire_for(60s); });
   ASSERT_TRUE(eventually([&] {
     return server().value(
-               "SELECT COUNT(*) FROM holdfast.holdfast_waiter WHERE name = 'dead:x'"
-               " AND process <> 12345") == "1";
+               "SELECT LENGTH(waiters) FROM holdfast.holdfast_lock WHERE name = 'dead:x'") == "777";
   }));
   SCOPED_TRACE("each of the dead was waited for");
   expect_quick_hand_over(*lease, pending);

@@ -32,7 +32,7 @@ TEST_P(PostgresSessionSilence, ADeadWaiterKeepsTheLockForNoMoreThanItsTtl) {
       << "the dead one keeps it";
   stop.request_stop();
   ASSERT_TRUE(arrives(waiting));
-  waiting.get();
+  static_cast<void>(waiting.get());
 }
 
 // Its connection is dead, which nobody tells it. New ones work.

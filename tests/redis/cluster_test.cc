@@ -47,6 +47,28 @@ TEST_F(RedisClusterTest, NamesWithAnyBracesAreInTheirSlots) {
   EXPECT_THAT(listed, testing::IsSupersetOf(names)) << "locks of all nodes are shown";
 }
 
+// Where the server makes sharded channels of all (ElastiCache Serverless), a script may publish in its own slot only.
+TEST_F(RedisClusterTest, AWaiterIsToldOnAChannelInTheSlotOfItsLock) {
+  Client holder = client();
+  Client other = client();
+  for (const std::string name : {"plain", "a{tag}b", "with space", "a}b"}) {
+    Result<Lease> lease = holder.mutex(name, kLong).try_acquire();
+    ASSERT_EQ(told(lease), "granted") << name;
+    Pending waiter = in_thread([&] { return other.mutex(name, kLong).try_acquire_for(20s); });
+    ASSERT_TRUE(eventually([&] { return holder.inspect(name)->waiters.size() == 1; })) << name;
+    const int slot = cluster().slot_of(name);
+    RedisServer& node = cluster().node(cluster().master_of(slot));
+    const std::string channel = node.command({"PUBSUB", "CHANNELS", "holdfast:*:{*}"});
+    EXPECT_NE(channel, "") << name;
+    EXPECT_EQ(cluster().slot_of(channel), slot) << channel << " for " << name;
+    EXPECT_TRUE(lease->release().ok());
+    EXPECT_EQ(told(waiter.get()), "granted") << name;
+    other = client();  // Its channels go with it.
+    ASSERT_TRUE(
+        eventually([&] { return node.command({"PUBSUB", "CHANNELS", "holdfast:*:{*}"}).empty(); }));
+  }
+}
+
 TEST_F(RedisClusterTest, ASlotThatMovedIsFollowed) {
   Client ours = client();
   Result<Lease> lease = ours.mutex("moving", kLong).try_acquire();

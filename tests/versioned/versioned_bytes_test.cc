@@ -57,7 +57,7 @@ void expect_bytes_to_stay(const std::string& url) {
 void expect_texts_to_fit(const std::string& url) {
   Versioned rows = Versioned::open(url, kTexts).value();
   ASSERT_FALSE(rows.insert("ok", {"gr\xc3\xbc\xc3\x9f"}).value().conflict);
-  for (const std::string bad : {std::string("longer"), std::string("\xff\xfe")}) {
+  for (const std::string& bad : {std::string("longer"), std::string("\xff\xfe")}) {
     const auto made = rows.insert("new", {bad});
     ASSERT_FALSE(made) << "reported as written";
     EXPECT_EQ(made.code(), Code::invalid_argument) << made.message();
@@ -124,13 +124,19 @@ TEST(VersionedBytesTest, MysqlTextsAreConvertedToTheColumnsCharacters) {
 // All that a server can be set to that would lose or change a write.
 TEST(VersionedBytesTest, MysqlSettingsOfTheServerLoseNothing) {
   for (const std::string isolation : {"READ-UNCOMMITTED", "SERIALIZABLE"}) {
-    const MariadbServer server(
-        {.arguments = {"--autocommit=0", "--transaction-isolation=" + isolation,
-                       "--innodb-rollback-on-timeout=1", "--wait-timeout=1",
-                       "--sql-mode=", "--completion-type=2", "--character-set-server=latin1",
-                       "--skip-character-set-client-handshake"}});
+    std::vector<std::string> arguments{"--autocommit=0",
+                                       "--transaction-isolation=" + isolation,
+                                       "--innodb-rollback-on-timeout=1",
+                                       "--wait-timeout=1",
+                                       "--sql-mode=",
+                                       "--completion-type=2",
+                                       "--character-set-server=latin1"};
+    const bool mysql = test::Product::of(test::ServerKind::mysql).is("mysql");
+    if (!mysql) arguments.push_back("--skip-character-set-client-handshake");
+    const MariadbServer server({.arguments = arguments});
     make_mysql_tables(server);
-    server.query("SET GLOBAL tx_read_only = 1, GLOBAL max_statement_time = 0.001");
+    server.query(mysql ? "SET GLOBAL transaction_read_only = 1, GLOBAL max_execution_time = 1"
+                       : "SET GLOBAL tx_read_only = 1, GLOBAL max_statement_time = 0.001");
     expect_writes_to_last(server.url());
     expect_texts_to_fit(server.url());
     expect_bytes_to_stay(server.url());

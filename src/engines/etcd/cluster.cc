@@ -9,12 +9,13 @@ namespace holdfast::internal::etcd {
 
 namespace {
 
-constexpr std::array<const char*, 8> kPaths{
+constexpr std::array<const char*, 11> kPaths{
     "/etcdserverpb.KV/Range", "/etcdserverpb.KV/Txn", "/etcdserverpb.KV/DeleteRange",
     "/etcdserverpb.Lease/LeaseGrant", "/etcdserverpb.Lease/LeaseRevoke",
     // A stream, of which we use one message each way.
     "/etcdserverpb.Lease/LeaseKeepAlive", "/etcdserverpb.Lease/LeaseTimeToLive",
-    "/etcdserverpb.Auth/Authenticate"};
+    "/etcdserverpb.Auth/Authenticate", "/etcdserverpb.Maintenance/Status",
+    "/etcdserverpb.Cluster/MemberList", "/etcdserverpb.Maintenance/Alarm"};
 constexpr const char* kWatch = "/etcdserverpb.Watch/Watch";
 
 constexpr const char* kLeaseNotFound = "requested lease not found";

@@ -23,6 +23,9 @@ enum class Method {
   lease_keep_alive,
   lease_time_to_live,
   authenticate,
+  status,
+  member_list,
+  alarm,
 };
 
 struct Answer {

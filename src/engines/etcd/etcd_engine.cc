@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/known_server.h"
+#include "engines/etcd/facts.h"
 #include "engines/etcd/lock_view.h"
 #include "engines/etcd/renewals.h"
 #include "engines/etcd/turn.h"
@@ -28,14 +30,15 @@ class EtcdEngine final : public Engine {
  public:
   EtcdEngine(const etcd::Settings& settings, Runtime& runtime)
       : Engine(runtime),
-        guarantees_(etcd_guarantees()),
+        known_(etcd_guarantees()),
         common_(runtime, settings),
         renewals_(runtime, common_.cluster, common_.sessions, common_.holdings, settings.prefix),
         view_(runtime, common_.cluster, settings.prefix) {
     common_.sessions.on_gone = [this](const ClaimId& claim) { doubt(claim); };
   }
 
-  const Guarantees& guarantees() const override { return guarantees_; }
+  const Guarantees& guarantees() const override { return known_.guarantees(); }
+  Task<Result<Examination>> examine(Deadline deadline) override;
   Task<Result<Grant>> acquire(const Claim& claim, const Wait& wait) override;
   Task<std::vector<Result<Grant>>> renew(std::span<const Hold> holds, Deadline deadline) override;
   Task<Result<bool>> release(const Claim& claim, Deadline deadline) override;
@@ -49,7 +52,12 @@ class EtcdEngine final : public Engine {
  private:
   Task<Result<LockSight>> look(const Name& name, const Wait& wait);
 
-  const Guarantees guarantees_;
+  // Asks what the member is, beside what else is asked there, when the connection is another one.
+  void meet();
+  Task<void> meet_quietly();
+
+  KnownServer known_;
+  std::optional<std::uint64_t> met_;  // the connection on which it was asked last
   etcd::Common common_;
   etcd::Renewals renewals_;
   etcd::LockView view_;
@@ -59,7 +67,30 @@ class EtcdEngine final : public Engine {
 
 Task<Result<Grant>> EtcdEngine::acquire(const Claim& claim, const Wait& wait) {
   Turn turn(common_, claim, wait);
-  co_return co_await turn.take();
+  Result<Grant> grant = co_await turn.take();
+  meet();
+  co_return grant;
+}
+
+void EtcdEngine::meet() {
+  if (!common_.cluster.connected() || met_ == common_.cluster.connection()) return;
+  met_ = common_.cluster.connection();
+  common_.background.spawn(meet_quietly());
+}
+
+Task<void> EtcdEngine::meet_quietly() { static_cast<void>(co_await examine(Deadline::never())); }
+
+Task<Result<Examination>> EtcdEngine::examine(Deadline deadline) {
+  std::string where;
+  for (const Endpoint& endpoint : common_.settings.endpoints) {
+    where += (where.empty() ? "" : ",") + endpoint.display();
+  }
+  const Deadline limit = common_.request_deadline(deadline);
+  const Result<etcd::Facts> facts =
+      co_await etcd::ask_facts(common_.cluster, std::move(where), limit);
+  if (!facts) co_return facts.failure();
+  static_cast<void>(known_.learn(etcd::examined(*facts)));
+  co_return *known_.last();
 }
 
 Task<std::vector<Result<Grant>>> EtcdEngine::renew(std::span<const Hold> holds, Deadline deadline) {

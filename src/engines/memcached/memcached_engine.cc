@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "base/known_server.h"
 #include "base/looked_in_vain.h"
 #include "base/waiting_lines.h"
+#include "engines/memcached/facts.h"
 #include "engines/memcached/holds.h"
 #include "engines/memcached/persist.h"
 
@@ -38,7 +40,8 @@ class MemcachedEngine final : public Engine {
         node_(runtime, settings),
         holds_(runtime, node_, settings.request_timeout) {}
 
-  const Guarantees& guarantees() const override { return guarantees_; }
+  const Guarantees& guarantees() const override { return known_.guarantees(); }
+  Task<Result<Examination>> examine(Deadline deadline) override;
   Task<Result<Grant>> acquire(const Claim& claim, const Wait& wait) override;
   Task<std::vector<Result<Grant>>> renew(std::span<const Hold> holds, Deadline deadline) override;
   Task<Result<bool>> release(const Claim& claim, Deadline deadline) override;
@@ -93,7 +96,7 @@ class MemcachedEngine final : public Engine {
                         Deadline deadline);
   static Asked busy_of(const Sight& seen);
 
-  Guarantees guarantees_ = memcached_guarantees();
+  KnownServer known_{memcached_guarantees()};
   const memcached::Settings settings_;
   WaitingLines lines_;
   memcached::Node node_;
@@ -194,6 +197,14 @@ Task<Result<std::optional<Grant>>> MemcachedEngine::take_up(const Claim& claim, 
   if (!kept->held) co_return std::nullopt;
   holds_.remember(Held{keys, std::move(word), ttl, kept->stamp, true});
   co_return Grant{kept->token, kept->sent_at, ttl.sure};
+}
+
+Task<Result<Examination>> MemcachedEngine::examine(Deadline deadline) {
+  Result<memcached::Facts> facts =
+      co_await memcached::ask_facts(runtime(), settings_, request_deadline(deadline));
+  if (!facts) co_return facts.failure();
+  static_cast<void>(known_.learn(memcached::examined(*facts)));
+  co_return *known_.last();
 }
 
 // ---- Acquiring ---------------------------------------------------------------------------------

@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "engines/memcached/facts.h"
 #include "engines/memcached/node.h"
 #include "engines/quorum/voter.h"
 
@@ -39,6 +40,11 @@ class MemcachedVoter final : public quorum::Voter {
   bool listening() const override { return true; }
   std::unique_ptr<Place> stand(const Claim&, Event&) override { return nullptr; }
   Task<bool> watch(const Name&, Deadline) override { co_return false; }
+  Task<Result<Examination>> examine(Deadline deadline) override {
+    const Result<Facts> facts = co_await ask_facts(runtime_, settings_, deadline);
+    if (!facts) co_return facts.failure();
+    co_return examined(*facts);
+  }
   void stop() override {}
 
   // A claim was found here that was never brought here: another name of another node's server.

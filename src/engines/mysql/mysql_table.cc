@@ -1,348 +1,496 @@
 #include "engines/mysql/mysql_table.h"
 
 #include <algorithm>
+#include <map>
+#include <unordered_map>
 
+#include "base/looked_in_vain.h"
+#include "engines/mysql/lock_document.h"
 #include "engines/mysql/table_sql.h"
 
 namespace holdfast::internal::mysql {
 
-using table::ProcessId;
-using table::Trouble;
+using table::Given;
+using table::InTheWay;
+using table::Key;
+using table::Standing;
+using table::Taken;
+using table::to_value;
+using table::Turn;
 
 namespace {
 
-constexpr int kInterrupted = 1317;
-// Not longer: while it lasts, the server keeps what the rows were when it began.
-constexpr Duration kLongestSleep = std::chrono::seconds(15);
-
-// A keeper says nothing by itself: so often it is made to, while anybody waits.
-constexpr Duration kKeeperPace = std::chrono::seconds(20);
-
-// Every setting that matters here, whatever the server's defaults are. net_write_timeout: an answer that
-// nobody reads ends its transaction.
-constexpr const char* kPrepareSession =
-    "SET SESSION time_zone = '+00:00', sql_mode = 'STRICT_ALL_TABLES', autocommit = 1,"
-    " completion_type = 0, sql_safe_updates = 0, sql_select_limit = 18446744073709551615,"
-    " net_write_timeout = 5, innodb_lock_wait_timeout = ";
-// READ COMMITTED locks the rows that are changed, and not the gaps between them.
-constexpr const char* kIsolate =
-    "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE";
-
-// A listener waits longer than any query. A client that is stopped inside a transaction is thrown out
-// after a few seconds, and its locks on rows with it; see Bounded for MySQL.
-std::string limits_of(const MariadbConnection& connection) {
-  if (!connection.is_mariadb()) return "SET SESSION max_execution_time = 0";
-  std::string text = "SET SESSION max_statement_time = 0";
-  for (const char* each : {"idle_transaction_timeout", "idle_write_transaction_timeout",
-                           "idle_readonly_transaction_timeout"}) {
-    text += std::string(", ") + each + " = " + kTransactionTimeout;
+// What `look` says of a claim.
+Taken standing_in(const SqlRows& rows, const Claim& claim) {
+  Taken taken;
+  Standing& standing = taken.standing;
+  standing.turn_may_help = true;
+  if (rows.empty()) return taken;
+  const std::int64_t now = rows.number(0, kLookNow);
+  standing.last_token = table::token_from(rows.number(0, kLookToken));
+  standing.waits = !rows.null(0, kLookPlace);
+  Busy& busy = standing.in_the_way.busy;
+  busy.rank =
+      static_cast<std::uint64_t>(rows.number(0, standing.waits ? kLookPlace : kLookWaiting));
+  bool clock_was_set_back = false;
+  const auto see = [&](const ClaimId& holder, std::int64_t token, std::int64_t expires,
+                       std::int64_t ttl, const std::string& label) {
+    std::optional<std::int64_t>& first = standing.in_the_way.expires;
+    first = std::min(first.value_or(INT64_MAX), expires);
+    busy.token = static_cast<std::uint64_t>(token);
+    busy.holder = label;
+    standing.holds = standing.holds || holder == claim.id;
+    clock_was_set_back = clock_was_set_back || expires > now + ttl;
+  };
+  if (!rows.null(0, kLookOwner)) {
+    see(table::claim_from(rows.bytes(0, kLookOwner)), rows.number(0, kLookToken),
+        rows.number(0, kLookExpires), rows.number(0, kLookTtl), rows.bytes(0, kLookLabel));
   }
-  return text;
+  for (const table::HolderRow& each : holders_from(rows.bytes(0, kLookHolders))) {
+    see(each.claim, each.token, each.expires, each.ttl, each.label.value_or(""));
+  }
+  if (const std::optional<std::int64_t> expires = standing.in_the_way.expires) {
+    busy.expires_in = Duration(std::max<std::int64_t>(*expires - now, 0));
+    standing.turn_may_help = *expires <= now || clock_was_set_back;
+  }
+  return taken;
 }
 
-// Lets numbered parameters through to a driver that wants them in order.
-class OrderedConnection final : public SqlConnection {
- public:
-  explicit OrderedConnection(std::unique_ptr<MariadbConnection> inner) : inner_(std::move(inner)) {}
-
-  Task<SqlOutcome> run(std::vector<SqlStatement> statements, Deadline deadline,
-                       std::stop_token stop) override {
-    for (SqlStatement& statement : statements) statement = in_order(statement);
-    if (inner_->is_mariadb()) {
-      return inner_->run(std::move(statements), deadline, std::move(stop));
-    }
-    return run_bounded(Bounded(std::move(statements)), deadline, std::move(stop));
-  }
-  bool connected() const override { return inner_->connected(); }
-  Event& lost() override { return inner_->lost(); }
-  void close() override { inner_->close(); }
-
- private:
-  Task<SqlOutcome> run_bounded(Bounded bounded, Deadline deadline, std::stop_token stop) {
-    SqlOutcome outcome =
-        co_await inner_->run(std::move(bounded.statements), deadline, std::move(stop));
-    bounded.strip(outcome);
-    co_return outcome;
-  }
-
-  std::unique_ptr<MariadbConnection> inner_;
-};
-
-std::size_t pool_size(const Settings& settings) {
-  // Most leases need none: what a recipe that holds one for each may open says nothing here.
-  constexpr std::size_t kEnough = 4;
-  return settings.connections == Settings{}.connections ? kEnough : settings.connections;
+Failure not_held(const Claim& claim) {
+  return Failure(Code::not_held, "the lock '" + claim.name.display() +
+                                     "' is not held by this claim any more: it expired, was "
+                                     "released, or was taken away");
 }
 
 }  // namespace
 
-// (A renewal is asked again and again: it need not wait for long at a time.)
-const MysqlTable::Use MysqlTable::kCalls{.lock_wait_s = "5", .wait_timeout_s = kCallTimeout};
-const MysqlTable::Use MysqlTable::kRenewals{.lock_wait_s = "1", .wait_timeout_s = kCallTimeout};
-const MysqlTable::Use MysqlTable::kListening{.lock_wait_s = "5",
-                                             .wait_timeout_s = kListenerTimeout};
-
 MysqlTable::MysqlTable(Runtime& runtime, Settings settings)
     : runtime_(runtime),
-      settings_(std::move(settings)),
-      where_(settings_.connection.endpoint.display()),
-      connections_(
-          runtime, [this] { return open(kCalls); }, pool_size(settings_), "MySQL at " + where_),
-      renewals_(
-          runtime, [this] { return open(kRenewals); }, table::kRenewalConnections,
-          "MySQL at " + where_),
-      wanted_(runtime),
-      reopening_(
-          runtime, [this] { return open_listener(); }, [] {}),
+      prefix_(settings.prefix),
+      database_(runtime, std::move(settings)),
+      chain_(runtime, database_),
       background_(runtime) {}
 
-const table::Dialect& MysqlTable::dialect() const { return table_sql(); }
-
-// ---- Connections -------------------------------------------------------------------------------
-
-Task<Result<std::unique_ptr<MariadbConnection>>> MysqlTable::connect(Use use) {
-  const Deadline deadline = Deadline::at(runtime_.now() + settings_.connection.connect_timeout);
-  Result<std::unique_ptr<MariadbConnection>> connected =
-      co_await MariadbConnection::connect(runtime_, settings_.connection, deadline);
-  if (!connected) co_return connected.failure();
-  std::vector<SqlStatement> statements;
-  statements.push_back(
-      {std::string(kPrepareSession) + use.lock_wait_s + ", wait_timeout = " + use.wait_timeout_s,
-       {}});
-  statements.push_back({kIsolate, {}});
-  statements.push_back({limits_of(**connected), {}});
-  const SqlOutcome prepared = co_await (*connected)->run(std::move(statements), deadline);
-  if (!prepared.ok()) {
-    SqlError error = *prepared.error;
-    error.may_have_run = false;
-    co_return failure_of(error);
-  }
-  co_return connected;
-}
-
-Task<Result<std::unique_ptr<SqlConnection>>> MysqlTable::open(Use use) {
-  Result<std::unique_ptr<MariadbConnection>> connected = co_await connect(use);
-  if (!connected) co_return connected.failure();
-  co_return std::unique_ptr<SqlConnection>(
-      std::make_unique<OrderedConnection>(std::move(connected).value()));
-}
-
-void MysqlTable::close() {
+void MysqlTable::stop() {
   background_.stop();
   background_.abandon();
-  reopening_.abandon();
-  listener_.reset();
-  keeper_.reset();
-  connections_.close();
-  renewals_.close();
+  database_.close();
 }
 
-// ---- Errors ------------------------------------------------------------------------------------
+Key MysqlTable::key_of(const Name& name) const { return Key(prefix_ + name.bytes()); }
 
-Trouble MysqlTable::trouble_with(const SqlError& error) const {
-  switch (error.number) {
-    case 1205:  // lock wait timeout
-    case 1213:  // deadlock
-    case 1020:  // the record has changed
-    case kInterrupted: return Trouble::again;
-    case 1146: return Trouble::no_table;
-    default: return Trouble::other;
-  }
+Task<Result<MysqlTable::Asked>> MysqlTable::ask(std::vector<SqlStatement> statements,
+                                                const Call& call) {
+  return database_.requests().ask(database_.calls(), std::move(statements), call.deadline,
+                                  call.stop, call.urgency);
 }
 
-Failure MysqlTable::failure_of(const SqlError& error) const {
-  if (error.cancelled && !error.may_have_run) {
-    return Failure(Code::cancelled, "cancelled by the caller");
-  }
-  if (error.number == 1665) {
-    return Failure(Code::misconfigured, "MySQL at " + where_ + ": " + error.message +
-                                            "; set binlog_format to MIXED or ROW");
-  }
-  return mariadb_failure(error, where_);
-}
+// ---- Turns -------------------------------------------------------------------------------------
 
-Task<Result<void>> MysqlTable::make_tables(Deadline deadline) {
-  if (!settings_.create_schema) {
-    co_return Failure(Code::misconfigured,
-                      "MySQL at " + where_ +
-                          ": the tables of the locks are missing, and create_schema=no; "
-                          "`holdfast schema --on URL` prints the statements that make them");
-  }
-  Result<table::ConnectionPool::Loan> loan = co_await connections_.take(deadline);
-  if (!loan) co_return loan.failure();
-  std::vector<SqlStatement> statements;
-  for (const std::string& text : dialect().schema) statements.push_back({text, {}});
-  const SqlOutcome made = co_await (*loan)->run(std::move(statements), deadline);
-  if (made.ok()) co_return Result<void>();
-  SqlError error = *made.error;
-  error.may_have_run = false;  // Whoever comes next will see.
-  const Failure failure = failure_of(error);
-  if (error.number != 1142 && error.number != 1044) co_return failure;
-  co_return Failure(failure.code(), failure.message() +
-                                        "; the tables of the locks are missing, and this user may "
-                                        "not create them: `holdfast schema --on URL` prints the "
-                                        "statements for somebody who may");
-}
-
-// ---- Waking ------------------------------------------------------------------------------------
-
-Task<Result<void>> MysqlTable::listen(Deadline deadline, std::stop_token stop) {
-  while (!listening()) {
-    reopening_.begin();
-    const Woken woken = co_await reopening_.wait(deadline, stop);
-    if (woken == Woken::cancelled) co_return Failure(Code::cancelled, "cancelled by the caller");
-    if (woken == Woken::timed_out) {
-      co_return Failure(Code::unreachable,
-                        "MySQL at " + where_ + ": no connection to wait on in time");
+Task<Result<MysqlTable::Turned>> MysqlTable::take_turn(Key key, bool make, Decide decide,
+                                                       Call call) {
+  constexpr Duration kPause = std::chrono::microseconds(200);
+  constexpr int kMostDoublings = 6;
+  Turned turned;
+  for (int attempt = 0;; ++attempt) {
+    std::vector<SqlStatement> question(1, in_order(table_sql().find, {key.key}));
+    const Result<Asked> read = co_await ask(std::move(question), call);
+    if (!read) co_return turned.repeated ? table::unknown(read.failure()) : read.failure();
+    if (attempt == 0) turned.sent_at = read->outcome.sent_at;
+    const SqlRows& rows = read->outcome.results.at(0);
+    if (rows.empty() && !make) co_return turned;
+    if (rows.empty()) {
+      std::vector<SqlStatement> insert(1, in_order(table_sql().make, {key.key, key.full_name}));
+      const Result<Asked> made = co_await ask(std::move(insert), call);
+      if (!made) co_return made.failure();
+      continue;
     }
-    if (!reopening_.last()) co_return reopening_.last().failure();
-  }
-  if (!std::exchange(keeping_, true)) background_.spawn(keep_listening());
-  co_return Result<void>();
-}
-
-Task<Result<void>> MysqlTable::open_listener() {
-  Result<std::unique_ptr<MariadbConnection>> connected = co_await connect(kListening);
-  if (!connected) co_return connected.failure();
-  // Short enough for a name that is made of it to be distinct in any type of number.
-  const auto fresh = static_cast<ProcessId>(runtime_.random() >> 2);
-  Result<std::unique_ptr<MariadbConnection>> keeper = co_await open_keeper(fresh);
-  if (!keeper) co_return keeper.failure();
-  std::vector<SqlStatement> statements;
-  statements.push_back({"SELECT GET_LOCK(?, 0)", {"holdfast:wake:" + std::to_string(fresh)}});
-  for (SqlStatement& statement : former_.move_to(fresh, dialect())) {
-    statements.push_back(in_order(statement));
-  }
-  const Deadline deadline = Deadline::at(runtime_.now() + settings_.connection.connect_timeout);
-  const SqlOutcome begun = co_await (*connected)->run(std::move(statements), deadline);
-  const Result<void> named = lock_taken(begun);
-  if (!named) co_return named;
-  former_.moved(fresh);
-  if (listener_) listener_->close();  // Who still sleeps in it looks again.
-  listener_ = std::move(connected).value();
-  keeper_ = std::move(keeper).value();
-  keeper_heard_at_ = runtime_.now();
-  listening_since_ = runtime_.now();
-  process_ = fresh;
-  co_return Result<void>();
-}
-
-Task<Result<std::unique_ptr<MariadbConnection>>> MysqlTable::open_keeper(ProcessId process) {
-  Result<std::unique_ptr<MariadbConnection>> connected = co_await connect(kListening);
-  if (!connected) co_return connected.failure();
-  std::vector<SqlStatement> statements;
-  statements.push_back({"SELECT GET_LOCK(?, 0)", {hush_of(process)}});
-  const Deadline deadline = Deadline::at(runtime_.now() + settings_.connection.connect_timeout);
-  const SqlOutcome kept = co_await (*connected)->run(std::move(statements), deadline);
-  const Result<void> taken = lock_taken(kept);
-  if (!taken) co_return taken.failure();
-  co_return connected;
-}
-
-bool MysqlTable::got_lock(const SqlOutcome& outcome) {
-  const SqlRows& named = outcome.results.at(0);
-  return !named.empty() && !named.null(0, 0) && named.number(0, 0) == 1;
-}
-
-Result<void> MysqlTable::lock_taken(const SqlOutcome& outcome) const {
-  if (!outcome.ok()) {
-    SqlError error = *outcome.error;
-    error.may_have_run = false;  // Whatever it did ends with its connection.
-    return failure_of(error);
-  }
-  if (got_lock(outcome)) return Result<void>();
-  return Failure(Code::unreachable, "MySQL at " + where_ + ": GET_LOCK gave nothing");
-}
-
-Task<void> MysqlTable::keep_listening() {
-  const std::stop_token stop = background_.stop_token();
-  ProcessId heard_as = process_;
-  for (;;) {
-    if (co_await wanted_.wait(Deadline::never(), stop) == Woken::cancelled) co_return;
-    if (!listening()) {
-      // The pause between two attempts is Reopening's.
-      reopening_.begin();
-      if (co_await reopening_.wait(Deadline::never(), stop) == Woken::cancelled) co_return;
-      if (!listening()) continue;
+    LockDocument document(rows, 0);
+    turned.found = true;
+    const bool only_dead = document.drop_dead_front();
+    Turn turn(document, document.row(), document.now(), document.now() / 1000);
+    const bool agreed = only_dead || decide(turn);
+    turned.last_token = table::token_from(document.row().token);
+    if (!agreed || !document.changed()) co_return turned;
+    std::vector<SqlValue> values = document.values();
+    values.insert(values.begin(), key.key);
+    std::vector<SqlStatement> write(1, in_order(table_sql().write, values));
+    const Result<Asked> written = co_await ask(std::move(write), call);
+    if (!written) co_return turned.repeated ? table::unknown(written.failure()) : written.failure();
+    turned.repeated = turned.repeated || (written->repeated && !only_dead);
+    if (written->outcome.results.at(0).affected == 1) {
+      if (only_dead) continue;
+      wake(turn, read->outcome.sent_at);
+      chain_.look_soon(key.key);
+      co_return turned;
     }
-    if (runtime_.now() - keeper_heard_at_ > kKeeperPace) background_.spawn(keep_keeper());
-    // It may also be somebody else who has opened it anew.
-    if (std::exchange(heard_as, process_) != process_ && on_deaf) on_deaf();
-    co_await sleep_and_look();
-    if (stop.stop_requested()) co_return;
+    // Somebody else was faster. They have got on, and so do we in a moment.
+    const Duration longest = kPause * (1 << std::min(attempt, kMostDoublings));
+    const BootTime again = runtime_.now() + runtime_.jitter(longest / 2, 0.99);
+    static_cast<void>(co_await sleep_until(runtime_, again));
   }
 }
 
-Task<void> MysqlTable::keep_keeper() {
-  // Another one may take its place meanwhile. One that does not answer is closed, and replaced.
-  const std::shared_ptr<MariadbConnection> keeper = keeper_;
-  std::vector<SqlStatement> anything(1, SqlStatement{"DO 0", {}});
-  // It is over before the next one is due.
-  const Duration patience = std::min<Duration>(settings_.request_timeout, kKeeperPace / 2);
-  const Deadline deadline = Deadline::at(runtime_.now() + patience);
-  keeper_heard_at_ = runtime_.now();
-  static_cast<void>(co_await keeper->run(std::move(anything), deadline, background_.stop_token()));
+void MysqlTable::wake(Turn& turn, BootTime read_at) {
+  // What was granted counts from when the row was read, and a winner may count it from any moment until now.
+  const Duration spent = runtime_.now() - read_at;
+  for (table::Wake& wake : turn.take_wakes()) {
+    if (!wake.given) continue;
+    wake.given->ttl -= spent;
+    chain_.on_wake(wake.claim, wake.given->ttl > Duration::zero() ? wake.given : std::nullopt);
+  }
 }
 
-Task<void> MysqlTable::sleep_and_look() {
-  const std::vector<Awaited> waiting = awaited();
-  if (waiting.empty()) {
-    wanted_.reset();
-    co_return;
+// ---- Acquiring ---------------------------------------------------------------------------------
+
+Task<Result<Taken>> MysqlTable::take(const Claim& claim, Deadline deadline, std::stop_token stop) {
+  const Key key = key_of(claim.name);
+  const Call call{deadline, std::move(stop)};
+  const std::int64_t ttl = claim.ttl.count();
+  const std::string label = cut_label(claim.label);
+  Taken taken;
+  // First the way of a lock that is free, then that of all others.
+  for (const bool free : {true, false}) {
+    std::vector<SqlStatement> statements(
+        1, free ? in_order(table_sql().take_free, {key.key, to_value(claim.id), ttl, label})
+                : in_order(table_sql().take,
+                           {key.key, key.full_name, to_value(claim.id), ttl, label}));
+    const Result<Asked> asked = co_await ask(std::move(statements), call);
+    if (!asked) co_return asked.failure();
+    const std::uint64_t token = asked->outcome.results.at(0).id;
+    if (free) taken.sent_at = asked->outcome.sent_at;
+    if (token == 0) continue;
+    taken.given = Given{Token(token), claim.ttl};
+    break;
   }
-  Listening listening = listen_for(waiting, process_, kLongestSleep);
-  std::vector<SqlStatement> first(1, std::move(listening.sleep));
-  std::vector<SqlStatement> news(1, std::move(listening.news));
-  const Deadline deadline =
-      Deadline::at(runtime_.now() + kLongestSleep + settings_.request_timeout);
-  // Another one may take its place meanwhile.
-  const std::shared_ptr<MariadbConnection> listener = listener_;
-  listener->expect_to_wait();
-  const SqlOutcome outcome = co_await listener->run_behind(std::move(first), std::move(news),
-                                                           deadline, background_.stop_token());
-  const SqlOutcome& slept = listener->first_answer();
-  if (slept.ok() && !slept.results.empty() && got_lock(slept)) {
-    // Nobody keeps it from us any more.
-    listener->close();
-    co_return;
+  co_return taken;
+}
+
+Task<Result<Taken>> MysqlTable::acquire(const Claim& claim, bool queue, Deadline deadline,
+                                        std::stop_token stop) {
+  Call call{deadline, std::move(stop)};
+  if (queue && claim.mode == Mode::exclusive && !queued_.contains(claim.id)) {
+    Result<Taken> taken = co_await queue_up(claim, call);
+    if (!taken || taken->given || taken->in_turn) co_return taken;
   }
+  // Whoever finds it in the queue has to see that it is alive.
+  if (queue) co_await chain_.take_name(claim.id, call.deadline);
+  co_return co_await acquire_in_turn(claim, queue, std::move(call));
+}
+
+Task<Result<SqlOutcome>> MysqlTable::send_queueing(const Claim& claim, const Key& key,
+                                                   const Call& call) {
+  std::vector<SqlStatement> statements;
+  statements.push_back(in_order(table_sql().queue,
+                                {key.key, to_value(claim.id), bytes_of(claim.ttl.count()),
+                                 entry_end(claim.mode, claim.permits), label_entry(claim.label)}));
+  statements.push_back(
+      in_order(table_sql().look_and_name, {key.key, to_value(claim.id), name_of(claim.id)}));
+  const Deadline limit = database_.requests().limit_of(call.deadline);
+  SqlOutcome outcome = co_await chain_.run(statements, limit);
   if (outcome.ok()) {
-    tell(outcome.results.back());
-    co_return;
+    const SqlRows& looked = outcome.results.at(1);
+    chain_.took_name(claim.id);
+    if (looked.empty() || looked.number(0, kLookNamed) != 1) chain_.want_name(claim.id);
+    co_return outcome;
   }
-  // It was this one that somebody ended.
-  if (outcome.error->number == kInterrupted) co_return;
-  const BootTime again = runtime_.now() + runtime_.jitter(std::chrono::milliseconds(100));
-  static_cast<void>(co_await sleep_until(runtime_, again, background_.stop_token()));
+  // What makes a request fail for a moment does so for this one, too: it is tried again on another connection.
+  chain_.want_name(claim.id);
+  const bool may_have_run = outcome.error->may_have_run;
+  statements.back() = in_order(table_sql().look, {key.key, to_value(claim.id)});
+  Result<Asked> asked = co_await ask(std::move(statements), call);
+  if (!asked) co_return may_have_run ? table::unknown(asked.failure()) : asked.failure();
+  co_return std::move(asked->outcome);
 }
 
-void MysqlTable::tell(const SqlRows& news) {
-  for (std::size_t i = 0; i < news.rows.size(); ++i) {
-    const ClaimId claim = table::claim_from(news.bytes(i, 0));
-    const Duration left(news.number(i, 2));
-    if (left > Duration::zero()) {
-      on_wake(claim, table::Given{table::token_from(news.number(i, 1)), left});
+Task<Result<Taken>> MysqlTable::queue_up(const Claim& claim, Call call) {
+  const Key key = key_of(claim.name);
+  const Result<SqlOutcome> sent = co_await send_queueing(claim, key, call);
+  if (!sent) co_return sent.failure();
+  // Nobody holds it, or no longer.
+  const SqlRows& row = sent->results.at(1);
+  Taken taken = standing_in(row, claim);
+  if (!taken.standing.waits) co_return co_await take(claim, call.deadline, call.stop);
+  queued_.insert(claim.id);
+  taken.in_turn = !taken.standing.turn_may_help;
+  std::optional<ClaimId> before;
+  if (!row.null(0, kLookBefore)) before = table::claim_from(row.bytes(0, kLookBefore));
+  chain_.queued(key.key, claim.id, before);
+  taken.sent_at = sent->sent_at;
+  co_return taken;
+}
+
+Task<Result<Taken>> MysqlTable::acquire_in_turn(const Claim& claim, bool queue, Call call) {
+  Taken taken;
+  std::optional<Failure> refused;
+  const auto decide = [&](Turn& turn) {
+    taken = {};
+    Turn::Answer answer = turn.acquire(claim, cut_label(claim.label), queue);
+    if (const Failure* failure = std::get_if<Failure>(&answer)) {
+      refused = *failure;
+      return false;
+    }
+    if (const Given* given = std::get_if<Given>(&answer)) {
+      taken.given = *given;
     } else {
-      on_wake(claim, std::nullopt);
+      taken.standing.in_the_way = std::move(std::get<InTheWay>(answer));
+      taken.standing.waits = queue;
+    }
+    return true;
+  };
+  Decide decision = std::ref(decide);
+  const Result<Turned> turned =
+      co_await take_turn(key_of(claim.name), true, std::move(decision), std::move(call));
+  if (!turned) co_return turned.failure();
+  if (refused) co_return *refused;
+  taken.sent_at = turned->sent_at;
+  taken.standing.last_token = turned->last_token;
+  taken.in_turn = true;
+  if (taken.standing.waits) {
+    queued_.insert(claim.id);
+    chain_.queued(key_of(claim.name).key, claim.id, std::nullopt);
+  }
+  co_return taken;
+}
+
+Task<Result<Taken>> MysqlTable::look(const Claim& claim, Deadline deadline, std::stop_token stop) {
+  std::vector<SqlStatement> statements(
+      1, in_order(table_sql().look, {key_of(claim.name).key, to_value(claim.id)}));
+  const Call call{deadline, std::move(stop)};
+  const Result<Asked> asked = co_await ask(std::move(statements), call);
+  if (!asked) co_return looked_in_vain(asked.failure());
+  Taken taken = standing_in(asked->outcome.results.at(0), claim);
+  taken.sent_at = asked->outcome.sent_at;
+  co_return taken;
+}
+
+// ---- Giving back -------------------------------------------------------------------------------
+
+Task<Result<bool>> MysqlTable::release_owner(const Claim& claim, const Key& key, bool& repeated,
+                                             Call call) {
+  const SqlStatement free = in_order(table_sql().free, {key.key, to_value(claim.id)});
+  const SqlStatement pass_on =
+      in_order(table_sql().pass_on,
+               {key.key, to_value(claim.id), std::int64_t{Turn::kProvisionalTtl.count()}});
+  // Where it had to wait, others do, too, most likely.
+  if (chain_.has_name(claim.id)) {
+    std::vector<SqlStatement> statements(1, pass_on);
+    statements.push_back(in_order(table_sql().give_name, {name_of(claim.id)}));
+    const Deadline limit = database_.requests().limit_of(call.deadline);
+    const SqlOutcome passed = co_await chain_.run(std::move(statements), limit);
+    if (passed.ok() && passed.results.at(0).affected == 1) {
+      chain_.gave_name(claim.id);
+      co_return true;
+    }
+    // Whether a request that got no answer was executed, the next one finds out.
+    if (!passed.ok()) repeated = passed.error->may_have_run;
+  }
+  for (const SqlStatement& statement : {free, pass_on}) {
+    std::vector<SqlStatement> statements(1, statement);
+    const Result<Asked> asked = co_await ask(std::move(statements), call);
+    if (!asked) co_return repeated ? table::unknown(asked.failure()) : asked.failure();
+    repeated = repeated || asked->repeated;
+    chain_.look_soon(key.key);
+    if (asked->outcome.results.at(0).affected == 1) co_return true;
+  }
+  co_return false;
+}
+
+Task<Result<bool>> MysqlTable::release(const Claim& claim, Deadline deadline, bool holds,
+                                       Urgency urgency) {
+  const Key key = key_of(claim.name);
+  const bool has_queued = queued_.erase(claim.id) > 0;
+  const Call call{deadline, std::stop_token(), urgency};
+  bool repeated = false;
+  if (claim.mode == Mode::exclusive && (holds || !has_queued)) {
+    const Result<bool> done = co_await release_owner(claim, key, repeated, call);
+    if (!done || *done) {
+      co_await chain_.give_name(claim.id, deadline);
+      co_return done;
+    }
+  }
+  Turn::Ended ended = Turn::Ended::nothing;
+  const auto decide = [&](Turn& turn) {
+    ended = turn.release(claim.id);
+    return ended != Turn::Ended::nothing;
+  };
+  Decide decision = std::ref(decide);
+  const Result<Turned> turned = co_await take_turn(key, false, std::move(decision), call);
+  // The one behind it wakes up, and sees that it has left.
+  co_await chain_.give_name(claim.id, deadline);
+  if (!turned) co_return turned.failure();
+  // Nothing there the second time: the first may have ended it.
+  co_return repeated || turned->repeated || (turned->found && ended == Turn::Ended::hold);
+}
+
+Task<Result<bool>> MysqlTable::evict(const Name& name, Token token, Deadline deadline) {
+  bool evicted = false;
+  const auto decide = [&](Turn& turn) { return evicted = turn.evict(token); };
+  Decide decision = std::ref(decide);
+  const Call call{deadline, std::stop_token(), Urgency::urgent};
+  const Result<Turned> turned = co_await take_turn(key_of(name), false, std::move(decision), call);
+  if (!turned) co_return turned.failure();
+  co_return turned->repeated || (turned->found && evicted);
+}
+
+// ---- Renewing ----------------------------------------------------------------------------------
+
+Task<std::vector<Result<Grant>>> MysqlTable::renew(std::span<const Hold> holds, Deadline deadline) {
+  constexpr std::size_t kMostTogether = 500;
+  constexpr std::size_t kMostRequests = 64;
+  std::vector<std::optional<Result<Grant>>> outcomes(holds.size());
+  const std::size_t count = holds.size();
+  const bool apart = runtime_.now() < apart_until_ && count > 1;
+  const std::size_t part =
+      std::min(kMostTogether, apart ? (count + kMostRequests - 1) / kMostRequests : count);
+  {
+    TaskGroup requests(runtime_);
+    for (std::size_t begin = 0; begin < count; begin += part) {
+      const std::size_t size = std::min(part, count - begin);
+      Task<void> request = renew_some(holds.subspan(begin, size),
+                                      std::span(outcomes).subspan(begin, size), deadline);
+      if (apart) {
+        requests.spawn(std::move(request));
+      } else {
+        co_await std::move(request);
+      }
+    }
+    if (apart) static_cast<void>(co_await requests.join(Deadline::never()));
+  }
+  std::vector<Result<Grant>> all;
+  all.reserve(count);
+  for (std::optional<Result<Grant>>& outcome : outcomes) all.push_back(*std::move(outcome));
+  co_return all;
+}
+
+std::vector<MysqlTable::Group> MysqlTable::groups_of(std::span<const Hold> holds) const {
+  std::map<std::int64_t, Group> by_ttl;
+  std::vector<Group> groups;
+  for (std::size_t i = 0; i < holds.size(); ++i) {
+    const Claim& claim = holds[i].claim;
+    Group& group =
+        claim.mode == Mode::exclusive ? by_ttl[claim.ttl.count()] : groups.emplace_back();
+    group.members.push_back(i);
+    group.renewals.push_back(
+        {key_of(claim.name).key, to_value(claim.id), table::to_row(holds[i].token)});
+  }
+  for (auto& [ttl, group] : by_ttl) groups.push_back(std::move(group));
+  return groups;
+}
+
+Task<void> MysqlTable::renew_some(std::span<const Hold> holds, Outcomes outcomes,
+                                  Deadline deadline) {
+  constexpr Duration kApart = std::chrono::seconds(10);
+  const std::vector<Group> groups = groups_of(holds);
+  std::vector<SqlStatement> statements;
+  for (const Group& group : groups) {
+    const Claim& first = holds[group.members.front()].claim;
+    const std::int64_t ttl = first.ttl.count();
+    if (first.mode == Mode::exclusive) {
+      statements.push_back(renew_owners(group.renewals, ttl));
+    } else {
+      const Renewal& one = group.renewals.front();
+      statements.push_back(in_order(table_sql().renew_holder,
+                                    {one.key, one.claim, bytes_of(ttl), ttl, bytes_of(one.token)}));
+    }
+  }
+  const Result<Asked> asked =
+      co_await database_.requests().ask(database_.renewals(), std::move(statements), deadline);
+  if (!asked) {
+    // Perhaps one of the rows is locked, and the others wait behind it.
+    if (holds.size() > 1) apart_until_ = runtime_.now() + kApart;
+    for (std::optional<Result<Grant>>& each : outcomes) each = asked.failure();
+    co_return;
+  }
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    const Group& group = groups[g];
+    const SqlRows& renewed = asked->outcome.results.at(g);
+    if (renewed.affected != group.members.size()) {
+      co_await find_lost(group, holds, asked->outcome.sent_at, outcomes, deadline);
+      continue;
+    }
+    std::unordered_set<ClaimId> nameless;
+    for (const std::size_t i : group.members) {
+      const Claim& claim = holds[i].claim;
+      outcomes[i] = Grant{holds[i].token, asked->outcome.sent_at, claim.ttl};
+      if (renewed.id == 1 && !chain_.has_name(claim.id)) nameless.insert(claim.id);
+    }
+    if (!nameless.empty()) background_.spawn(take_names(group.renewals, std::move(nameless)));
+  }
+}
+
+Task<void> MysqlTable::find_lost(const Group& group, std::span<const Hold> holds, BootTime sent_at,
+                                 Outcomes outcomes, Deadline deadline) {
+  std::unordered_map<ClaimId, std::int64_t> held;  // with their tokens
+  std::optional<Failure> failure;
+  if (group.members.size() > 1) {
+    std::vector<SqlStatement> question(1, held_owners(group.renewals));
+    const Result<Asked> rows =
+        co_await database_.requests().ask(database_.renewals(), std::move(question), deadline);
+    if (!rows) failure = looked_in_vain(rows.failure());
+    for (std::size_t row = 0; rows && row < rows->outcome.results.at(0).rows.size(); ++row) {
+      const SqlRows& owners = rows->outcome.results.at(0);
+      held.emplace(table::claim_from(owners.bytes(row, 0)), owners.number(row, 1));
+    }
+  }
+  for (const std::size_t i : group.members) {
+    const auto found = held.find(holds[i].claim.id);
+    if (failure) {
+      outcomes[i] = *failure;
+    } else if (found != held.end() && found->second == table::to_row(holds[i].token)) {
+      outcomes[i] = Grant{holds[i].token, sent_at, holds[i].claim.ttl};
+    } else {
+      outcomes[i] = not_held(holds[i].claim);
     }
   }
 }
 
-void MysqlTable::now_waiting() { wanted_.set(); }
-
-void MysqlTable::missed_wake() {
-  const bool is_new = runtime_.now() < listening_since_ + table::kNewListener;
-  if (listener_ && !is_new) listener_->close();
+Task<void> MysqlTable::take_names(std::vector<Renewal> renewals, std::unordered_set<ClaimId> ours) {
+  const Deadline deadline = database_.requests().limit_of(Deadline::never());
+  std::vector<SqlStatement> question(1, awaited_owners(renewals));
+  const Result<Asked> asked = co_await database_.requests().ask(
+      database_.renewals(), std::move(question), deadline, background_.stop_token());
+  if (!asked || !co_await chain_.listen(deadline, background_.stop_token())) co_return;
+  const SqlRows& owners = asked->outcome.results.at(0);
+  for (std::size_t i = 0; i < owners.rows.size(); ++i) {
+    const ClaimId claim = table::claim_from(owners.bytes(i, 0));
+    if (ours.contains(claim)) co_await chain_.take_name(claim, deadline);
+  }
 }
 
-void MysqlTable::wake(const table::Wake& wake, const table::ServerRows& rows,
-                      std::vector<SqlStatement>&, std::vector<SqlStatement>& after) {
-  // Read while the row was ours; who went since then is not there to be woken.
-  const std::int64_t session = rows.listener_of(wake.process);
-  if (session <= 0) return;
-  const std::string kill = "KILL QUERY " + std::to_string(session);
-  const auto same = [&](const SqlStatement& each) { return each.text == kill; };
-  if (std::none_of(after.begin(), after.end(), same)) after.push_back({kill, {}});
+// ---- Showing -----------------------------------------------------------------------------------
+
+Task<Result<LockInfo>> MysqlTable::inspect(const Name& name, Deadline deadline) {
+  std::vector<SqlStatement> statements(1, in_order(table_sql().find, {key_of(name).key}));
+  const Call call{deadline, std::stop_token(), Urgency::urgent};
+  const Result<Asked> asked = co_await ask(std::move(statements), call);
+  if (!asked) co_return looked_in_vain(asked.failure());
+  const SqlRows& rows = asked->outcome.results.at(0);
+  if (rows.empty()) co_return LockInfo{.name = name};
+  LockDocument document(rows, 0);
+  co_return Turn(document, document.row(), document.now()).describe(name);
+}
+
+Task<Result<std::vector<LockInfo>>> MysqlTable::list(const std::string& prefix, Deadline deadline) {
+  std::vector<SqlStatement> statements(1, in_order(table_sql().list, {}));
+  // Whoever looks does so at a crowd as well: not behind all of it.
+  const Call call{deadline, std::stop_token(), Urgency::urgent};
+  const Result<Asked> asked = co_await ask(std::move(statements), call);
+  if (!asked) co_return looked_in_vain(asked.failure());
+  const SqlRows& rows = asked->outcome.results.at(0);
+  const std::string wanted = prefix_ + prefix;
+  std::vector<LockInfo> all;
+  for (std::size_t i = 0; i < rows.rows.size(); ++i) {
+    const std::string full = Key::name_of(rows.bytes(i, kName), rows.at(i, kFullName));
+    if (!full.starts_with(wanted)) continue;
+    const std::string name = full.substr(prefix_.size());
+    if (Name::problem_with(name)) continue;
+    LockDocument document(rows, i);
+    LockInfo info = Turn(document, document.row(), document.now()).describe(Name(name));
+    if (!info.holders.empty() || !info.waiters.empty()) all.push_back(std::move(info));
+  }
+  std::ranges::sort(all, {}, &LockInfo::name);
+  co_return all;
 }
 
 }  // namespace holdfast::internal::mysql

@@ -1,86 +1,99 @@
-// MysqlTable: a MySQL or MariaDB server as a lock table needs it. It has no NOTIFY, so who waits is
-// woken otherwise: one connection per waiting client, the listener, sleeps in the server, and who
-// grants ends that sleep (KILL QUERY), in one request with the commit. Behind the sleep the listener
-// has already sent the question what was granted, so that the answer comes with the end of the
-// sleep. Inside the loop only.
+// MysqlTable: each lock as one row of a MySQL or MariaDB server, and each change to it as one statement. To take, to
+// queue up, to release and to hand over an exclusive lock, the statement decides by itself. Whatever is less simple
+// is a turn: the row is read, decided on here, and written back if it is still the same, else once more from the
+// beginning. Inside the loop only.
 //
-// How a wake-up could be missed, and why it is not: a KILL that comes before the sleep has begun ends
-// nothing. But the sleep begins only if nobody of this client was granted anything, and the grant is
-// committed before the KILL is sent. Who came after the sleep began is not asked for behind it: the
-// KILL ends the sleep, and the next one does not begin.
-//
-// Why the sleep is a GET_LOCK and not SLEEP: two KILLs of one SLEEP within microseconds stop a whole
-// MariaDB server for two seconds. To wait for a named lock has no such harm. Another connection of
-// the same client, the keeper, has that lock; if it ends, the listener gets the lock, and both are
-// opened anew.
+// How each step can break, and what keeps it from that:
+//   any statement   it was executed or it was not. If its answer is lost, the claim's id finds the same row
+//                   again: the same token, no second hold.
+//   a stop between reading and writing   nothing is locked meanwhile; a row that was changed is not overwritten
+//   time            what has expired is decided by the server's clock alone. What a client believes is counted from
+//                   before it sent the first request, on its own clock.
+//   renewals        have connections of their own, and a row that somebody keeps locked delays the renewal of no
+//                   other: after a statement that got no answer, holds are renewed in small groups.
 #pragma once
 
-#include "engines/mysql/settings.h"
-#include "engines/table/former_processes.h"
-#include "engines/table/table_server.h"
-#include "wire/reopening.h"
+#include <unordered_set>
+
+#include "engines/mysql/name_chain.h"
+#include "engines/mysql/table_database.h"
+#include "engines/mysql/table_sql.h"
+#include "engines/table/lock_table.h"
 
 namespace holdfast::internal::mysql {
 
-class MysqlTable final : public table::TableServer {
+class MysqlTable final : public table::LockTable {
  public:
   MysqlTable(Runtime& runtime, Settings settings);
 
-  const table::Dialect& dialect() const override;
-  table::ConnectionPool& connections() override { return connections_; }
-  table::ConnectionPool& renewals() override { return renewals_; }
-  table::Trouble trouble_with(const SqlError& error) const override;
-  Failure failure_of(const SqlError& error) const override;
-  Task<Result<void>> make_tables(Deadline deadline) override;
-  Task<Result<void>> listen(Deadline deadline, std::stop_token stop) override;
-  table::ProcessId process() const override { return process_; }
-  void wake(const table::Wake& wake, const table::ServerRows& rows,
-            std::vector<SqlStatement>& inside, std::vector<SqlStatement>& after) override;
-  void now_waiting() override;
-  void missed_wake() override;
-  void close() override;
+  table::Waking& waking() override { return chain_; }
+  Task<Result<table::Taken>> take(const Claim& claim, Deadline deadline,
+                                  std::stop_token stop) override;
+  Task<Result<table::Taken>> acquire(const Claim& claim, bool queue, Deadline deadline,
+                                     std::stop_token stop) override;
+  Task<Result<table::Taken>> look(const Claim& claim, Deadline deadline,
+                                  std::stop_token stop) override;
+  Task<Result<bool>> release(const Claim& claim, Deadline deadline, bool holds,
+                             Urgency urgency) override;
+  Task<std::vector<Result<Grant>>> renew(std::span<const Hold> holds, Deadline deadline) override;
+  Task<Result<bool>> evict(const Name& name, Token token, Deadline deadline) override;
+  Task<Result<LockInfo>> inspect(const Name& name, Deadline deadline) override;
+  Task<Result<std::vector<LockInfo>>> list(const std::string& prefix, Deadline deadline) override;
+  table::Key key_of(const Name& name) const override;
+  void stop() override;
 
  private:
-  bool listening() const {
-    return listener_ && listener_->connected() && keeper_ && keeper_->connected();
-  }
-  // The purpose of a connection decides how long the server waits for a row, and for us.
-  struct Use {
-    const char* lock_wait_s;
-    const char* wait_timeout_s;
+  using Asked = table::Requests::Asked;
+  // How a caller asks: until when, and how urgently.
+  struct Call {
+    Deadline deadline;
+    std::stop_token stop;
+    Urgency urgency = Urgency::usual;
   };
-  static const Use kCalls;
-  static const Use kRenewals;
-  static const Use kListening;
-  Task<Result<std::unique_ptr<MariadbConnection>>> connect(Use use);
-  Task<Result<std::unique_ptr<SqlConnection>>> open(Use use);
-  Task<Result<void>> open_listener();
-  Task<Result<std::unique_ptr<MariadbConnection>>> open_keeper(table::ProcessId process);
-  // Sleeps and looks in turns while anybody waits; for as long as this client lives.
-  Task<void> keep_listening();
-  Task<void> sleep_and_look();
-  // Lets the keeper say something, lest the server end it. Beside the listener's sleep.
-  Task<void> keep_keeper();
-  void tell(const SqlRows& news);
-  static bool got_lock(const SqlOutcome& outcome);
-  // What came of a request that begins with GET_LOCK, when a connection is opened.
-  Result<void> lock_taken(const SqlOutcome& outcome) const;
+  Task<Result<Asked>> ask(std::vector<SqlStatement> statements, const Call& call);
+
+  struct Turned {
+    bool found = false;
+    bool repeated = false;  // it may have been written once before
+    BootTime sent_at;       // of the first request
+    Token last_token;
+  };
+  // False: nothing shall be changed.
+  using Decide = std::function<bool(table::Turn&)>;
+  // `make`: a row that is missing is made.
+  Task<Result<Turned>> take_turn(table::Key key, bool make, Decide decide, Call call);
+  // Tells waiters of this client what they were granted in a turn on the row that was read then.
+  void wake(table::Turn& turn, BootTime read_at);
+  Task<Result<table::Taken>> queue_up(const Claim& claim, Call call);
+  // The request that queues it up, and takes its name.
+  Task<Result<SqlOutcome>> send_queueing(const Claim& claim, const table::Key& key,
+                                         const Call& call);
+  Task<Result<table::Taken>> acquire_in_turn(const Claim& claim, bool queue, Call call);
+  // False: it takes a turn. `repeated`: it may have been released by a request that got no answer.
+  Task<Result<bool>> release_owner(const Claim& claim, const table::Key& key, bool& repeated,
+                                   Call call);
+  using Outcomes = std::span<std::optional<Result<Grant>>>;
+  Task<void> renew_some(std::span<const Hold> holds, Outcomes outcomes, Deadline deadline);
+  // Holds that are renewed by one statement: exclusive ones of the same ttl, or a single other one.
+  struct Group {
+    std::vector<std::size_t> members;  // their places among the holds
+    std::vector<Renewal> renewals;     // the same for the statement
+  };
+  std::vector<Group> groups_of(std::span<const Hold> holds) const;
+  // The outcomes of a group of which some are lost.
+  Task<void> find_lost(const Group& group, std::span<const Hold> holds, BootTime sent_at,
+                       Outcomes outcomes, Deadline deadline);
+  // Holders that are waited for take their names, so that the next one need not look.
+  Task<void> take_names(std::vector<Renewal> renewals, std::unordered_set<ClaimId> ours);
 
   Runtime& runtime_;
-  Settings settings_;
-  std::string where_;
-  table::ConnectionPool connections_;
-  table::ConnectionPool renewals_;
-  std::shared_ptr<MariadbConnection> listener_;  // also of whoever sleeps in it
-  std::shared_ptr<MariadbConnection> keeper_;
-  BootTime keeper_heard_at_{};
-  BootTime listening_since_{};
-  table::ProcessId process_ = 0;
-  table::FormerProcesses former_;
-  Event wanted_;  // somebody waits
-  bool keeping_ = false;
-  Reopening reopening_;
-  TaskGroup background_;  // Last: its tasks end before what they use.
+  std::string prefix_;
+  TableDatabase database_;
+  NameChain chain_;
+  // Claims of ours that have queued, until they are released.
+  std::unordered_set<ClaimId> queued_;
+  BootTime apart_until_{};  // until then holds are renewed in small groups
+  TaskGroup background_;    // Last: its tasks end before what they use.
 };
 
 }  // namespace holdfast::internal::mysql

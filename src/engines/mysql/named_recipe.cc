@@ -28,9 +28,7 @@ bool fits(const std::string& name) {
 class NamedRecipe final : public SessionRecipe {
  public:
   NamedRecipe(Runtime& runtime, const Settings& settings)
-      : SessionRecipe(runtime, settings, "named") {
-    set_guarantees(named_guarantees());
-  }
+      : SessionRecipe(runtime, settings, "named") {}
 
   session::Key key_of(const Name& name) const override {
     session::Key key;
@@ -46,8 +44,8 @@ class NamedRecipe final : public SessionRecipe {
 
   session::Batch take(const session::Key& key, const Claim& claim) const override {
     session::Batch batch(1);
-    batch[0].text = "SELECT GET_LOCK(?, 0), NULL";
-    batch[0].values = {key.lock};
+    batch[0] = {"SELECT GET_LOCK(?, 0), NULL", {key.lock}};
+    batch[0].answer = one_row("np");
     if (settings().tokens) draw_into(batch, key, claim, "CONNECTION_ID()");
     return batch;
   }
@@ -65,6 +63,7 @@ class NamedRecipe final : public SessionRecipe {
     session::Batch batch(1);
     batch[0].text = mark_of(key, claim) + "SELECT GET_LOCK(?, " + time + "), NULL";
     batch[0].values = {key.lock};
+    batch[0].answer = one_row("np");
     if (settings().tokens) draw_into(batch, key, claim, "CONNECTION_ID()");
     return batch;
   }
@@ -78,15 +77,15 @@ class NamedRecipe final : public SessionRecipe {
   session::Batch confirm(const session::Key& key, const Claim&,
                          const session::Opened&) const override {
     session::Batch batch(1);
-    batch[0].text = "SELECT IS_USED_LOCK(?) = CONNECTION_ID(), NULL";
-    batch[0].values = {key.lock};
+    batch[0] = {"SELECT IS_USED_LOCK(?) = CONNECTION_ID(), NULL", {key.lock}};
+    batch[0].answer = session::hold_row();
     return batch;
   }
 
   session::Batch give(const session::Key& key, const Claim&) const override {
     session::Batch batch(1);
-    batch[0].text = "SELECT RELEASE_LOCK(?), NULL";
-    batch[0].values = {key.lock};
+    batch[0] = {"SELECT RELEASE_LOCK(?), NULL", {key.lock}};
+    batch[0].answer = session::hold_row();
     return batch;
   }
   // Somebody has locked the row of the token; the lock may be ours already.

@@ -14,9 +14,7 @@ constexpr const char* kForEver = "100000000";  // seconds; the most that MariaDB
 
 class RowRecipe final : public SessionRecipe {
  public:
-  RowRecipe(Runtime& runtime, const Settings& settings) : SessionRecipe(runtime, settings, "row") {
-    set_guarantees(row_guarantees());
-  }
+  RowRecipe(Runtime& runtime, const Settings& settings) : SessionRecipe(runtime, settings, "row") {}
 
   session::Key key_of(const Name& name) const override {
     session::Key key;
@@ -32,6 +30,7 @@ class RowRecipe final : public SessionRecipe {
     batch[1].text = "BEGIN";
     batch[2].text = "SELECT 1, NULL FROM holdfast_rows WHERE lock_key = ? FOR UPDATE NOWAIT";
     batch[2].values = {key.hash};
+    batch[2].answer = session::hold_row();
     return batch;
   }
 
@@ -44,6 +43,7 @@ class RowRecipe final : public SessionRecipe {
     batch[0].text =
         mark_of(key, claim) + "SELECT 1, NULL FROM holdfast_rows WHERE lock_key = ? FOR UPDATE";
     batch[0].values = {key.hash};
+    batch[0].answer = session::hold_row();
     return batch;
   }
   bool wait_ends_by_itself() const override { return false; }
@@ -54,6 +54,7 @@ class RowRecipe final : public SessionRecipe {
     batch[0].text = std::string("SELECT IS_USED_LOCK(?) = CONNECTION_ID()") +
                     (is_mariadb() ? " AND @@in_transaction" : "") + ", NULL";
     batch[0].values = {sign(key, claim)};
+    batch[0].answer = session::hold_row();
     return batch;
   }
 
@@ -62,13 +63,17 @@ class RowRecipe final : public SessionRecipe {
     batch[0].text = "COMMIT";
     batch[1].text = "SELECT RELEASE_LOCK(?), NULL";
     batch[1].values = {sign(key, claim)};
+    batch[1].answer = session::hold_row();
     return batch;
   }
   bool busy_leaves_something() const override { return true; }
   bool draws_elsewhere() const override { return true; }
 
   session::Batch before_draw(const session::Key& key) const override {
-    return {{"SELECT 1, NULL, token FROM holdfast_tokens WHERE lock_key = ?", {key.hash}}};
+    session::Batch batch(1);
+    batch[0] = {"SELECT 1, NULL, token FROM holdfast_tokens WHERE lock_key = ?", {key.hash}};
+    batch[0].answer = session::hold_row("N");
+    return batch;
   }
   // If nobody has drawn since the lock was ours. The sign alone does not tell: a session that ends lets
   // its rows go before its named locks.

@@ -1,9 +1,12 @@
 #include "engines/mysql/session_recipe.h"
 
+#include <algorithm>
+
 #include "base/sha256.h"
 #include "base/text.h"
 #include "engines/mysql/session_setup.h"
 #include "engines/session/mark.h"
+#include "wire/server_group.h"
 
 namespace holdfast::internal::mysql {
 
@@ -25,8 +28,15 @@ ClaimId claim_from(const std::string& bytes) {
   return ClaimId(id);
 }
 
+// As far as a Duration reaches, whatever the server says.
 Duration microseconds(std::int64_t count) {
-  return std::chrono::microseconds(std::max<std::int64_t>(count, 0));
+  constexpr auto kMost = std::chrono::duration_cast<std::chrono::microseconds>(Duration::max());
+  return std::chrono::microseconds(std::clamp<std::int64_t>(count, 0, kMost.count()));
+}
+
+Duration milliseconds(std::int64_t count) {
+  constexpr std::int64_t kMost = INT64_MAX / 1000;
+  return microseconds(std::clamp<std::int64_t>(count, 0, kMost) * 1000);
 }
 
 // The session that a row of holdfast_tokens names: the number that the server knows it by, without the
@@ -47,6 +57,7 @@ constexpr const char* kWaiters =
     "WHERE COMMAND = 'Query' AND INFO LIKE ";
 
 enum HolderColumn { kKey, kName, kToken, kClaim, kLabel, kHeldUs, kTtlUs, kHolds, kIdleMs };
+constexpr const char* kHolderKinds = "BBNBBNNNn";
 
 void add_holder(LockInfo& info, const SqlRows& rows, std::size_t row) {
   info.last_token = Token(static_cast<std::uint64_t>(rows.number(row, kToken)));
@@ -57,15 +68,14 @@ void add_holder(LockInfo& info, const SqlRows& rows, std::size_t row) {
                     .label = rows.bytes(row, kLabel),
                     .held_for = microseconds(rows.number(row, kHeldUs))};
   const Duration ttl = microseconds(rows.number(row, kTtlUs));
-  const Duration idle = std::chrono::milliseconds(
-      rows.null(row, kIdleMs) ? 0 : std::max<std::int64_t>(rows.number(row, kIdleMs), 0));
+  const Duration idle = milliseconds(rows.number(row, kIdleMs));
   holder.expires_in = std::max<Duration>(ttl - idle, Duration(1));
   info.holders.push_back(std::move(holder));
 }
 
 std::optional<session::Marked> waiter_from(const SqlRows& rows, std::size_t row) {
   auto marked = session::read_mark(rows.bytes(row, 1));
-  if (marked) marked->waiter.waited_for = std::chrono::milliseconds(rows.number(row, 0));
+  if (marked) marked->waiter.waited_for = milliseconds(rows.number(row, 0));
   return marked;
 }
 
@@ -86,13 +96,6 @@ std::string SessionRecipe::hash_of(const std::string& name) const {
   return *bytes_from_hex(sha256_hex(recipe_ + ":" + name));
 }
 
-void SessionRecipe::set_guarantees(Guarantees guarantees) {
-  guarantees_ = std::move(guarantees);
-  if (settings_.tokens) return;
-  guarantees_.token = TokenStrength::none;
-  guarantees_.exclusion = Exclusion::best_effort;
-}
-
 // ---- Connections -------------------------------------------------------------------------------
 
 Task<Result<session::Opened>> SessionRecipe::connect(Deadline deadline) {
@@ -107,6 +110,7 @@ Task<Result<session::Opened>> SessionRecipe::connect(Deadline deadline) {
   batch[1].text =
       "SELECT CONNECTION_ID(), (SELECT HOST FROM information_schema.PROCESSLIST "
       "WHERE ID = CONNECTION_ID())";
+  batch[1].answer = one_row("PB");
   // In one statement, so that the difference is the same whenever it is asked for. A server's own id
   // differs from that of a server that it replicates.
   batch[2].text =
@@ -117,8 +121,13 @@ Task<Result<session::Opened>> SessionRecipe::connect(Deadline deadline) {
       kNowUs + " FROM " +
       (is_mariadb_ ? "information_schema.GLOBAL_STATUS" : "performance_schema.global_status") +
       " WHERE VARIABLE_NAME = 'Uptime'";
+  batch[2].answer = row_if_any("BNN");
   const SqlOutcome outcome = co_await connection.run(std::move(batch), limit);
-  if (!outcome.ok()) co_return failure_of(*outcome.error);
+  if (!outcome.ok()) {
+    SqlError error = *outcome.error;
+    error.may_have_run = false;
+    co_return failure_of(error);
+  }
   if (outcome.results.at(2).empty()) {
     co_return Failure(Code::misconfigured,
                       "MySQL at " + settings_.connection.endpoint.display() +
@@ -137,14 +146,16 @@ Task<Result<session::Opened>> SessionRecipe::connect(Deadline deadline) {
 
 Duration SessionRecipe::meet(const SqlRows& rows) {
   constexpr std::int64_t kSecond = 1'000'000;
+  constexpr std::int64_t kLatest = 1LL << 32;  // the year 2106; more has no room in Life::number
+  const std::int64_t began = std::clamp<std::int64_t>(rows.number(0, 1), 0, kLatest);
   Life life;
   life.server = "#" + bytes_from_hex(sha256_hex(rows.bytes(0, 0)))->substr(0, 3);
   // The server tells whole seconds. It grants nothing in the one in which it began, or grants of the
   // life before could look as if they were of this one.
-  life.began_us = (rows.number(0, 1) + 1) * kSecond;
-  life.number = "(" + std::to_string(rows.number(0, 1)) + " << 32)";
+  life.began_us = (began + 1) * kSecond;
+  life.number = "(" + std::to_string(began) + " << 32)";
   if (life.server != life_.server || life.began_us != life_.began_us) life_ = life;
-  return std::min<Duration>(std::chrono::microseconds(life.began_us - rows.number(0, 2)),
+  return std::min<Duration>(microseconds(life.began_us) - microseconds(rows.number(0, 2)),
                             std::chrono::seconds(1));
 }
 
@@ -225,8 +236,11 @@ void SessionRecipe::draw_into(Batch& batch, const Key& key, const Claim& claim,
                       static_cast<std::int64_t>(ttl_us),
                       key.hash,
                       sign(key, claim)};
+  statement.answer = no_rows();
   batch.push_back(std::move(statement));
-  if (asks_for_token_) batch.push_back({"SELECT LAST_INSERT_ID()", {}});
+  if (!asks_for_token_) return;
+  batch.push_back({"SELECT LAST_INSERT_ID()", {}});
+  batch.back().answer = one_row("n");
 }
 
 namespace {
@@ -256,32 +270,25 @@ std::string SessionRecipe::over() const {
 // In any case it is over if its ttl has passed since this client first asked, whatever the clock says.
 std::string SessionRecipe::may_be_granted(const Key& key) const {
   return "(" + of_this_life() + " OR (" + of_this_server() + " AND UTC_TIMESTAMP(6) >= " + over() +
-         ") OR ttl_us <= " + std::to_string(waited_us(key)) + ")";
-}
-
-// Not since the client first heard of this server: it may have been a replica then.
-std::int64_t SessionRecipe::waited_us(const Key& key) const {
-  const auto place = life_.asked.find(key.hash);
-  return place == life_.asked.end() ? 0 : place->second.waited_us;
+         ") OR ttl_us <= " + std::to_string(life_.asked.waited_us(key.hash)) + ")";
 }
 
 Batch SessionRecipe::quarantine(const Key& key) {
-  constexpr std::size_t kMostAsked = 10'000;  // Who is forgotten waits a little longer.
   if (!settings_.tokens) return {};
-  if (life_.asked.size() >= kMostAsked) life_.asked.clear();
-  const BootTime now = runtime_.now();
-  Life::Asked& asked = life_.asked.try_emplace(key.hash, now, 0).first->second;
-  asked.waited_us =
-      std::chrono::duration_cast<std::chrono::microseconds>(now - asked.first).count();
-  const std::string left = "CAST(ttl_us AS SIGNED) - " + std::to_string(asked.waited_us);
+  const std::int64_t waited_us = life_.asked.ask(key.hash, runtime_.now());
+  const std::string left = "CAST(ttl_us AS SIGNED) - " + std::to_string(waited_us);
   // In the row, so that those who come later, and do not wait themselves, need not begin anew.
-  return {{"UPDATE holdfast_tokens SET lock_name = ?, connection = 0, since = UTC_TIMESTAMP(6) "
-           "WHERE lock_key = ? AND NOT " +
-               of_this_server(),
-           {"hf:nobody" + life_.server, key.hash}},
-          {"SELECT LEAST(" + left + ", TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), " + over() +
-               ")) FROM holdfast_tokens WHERE lock_key = ? AND NOT " + may_be_granted(key),
-           {key.hash}}};
+  Batch batch(2);
+  batch[0] = {
+      "UPDATE holdfast_tokens SET lock_name = ?, connection = 0, since = UTC_TIMESTAMP(6) "
+      "WHERE lock_key = ? AND NOT " +
+          of_this_server(),
+      {"hf:nobody" + life_.server, key.hash}};
+  batch[1] = {"SELECT LEAST(" + left + ", TIMESTAMPDIFF(MICROSECOND, UTC_TIMESTAMP(6), " + over() +
+                  ")) FROM holdfast_tokens WHERE lock_key = ? AND NOT " + may_be_granted(key),
+              {key.hash}};
+  batch[1].answer = row_if_any("N");
+  return batch;
 }
 
 std::optional<std::string> SessionRecipe::take_token(SqlOutcome& outcome) const {
@@ -352,10 +359,13 @@ Batch SessionRecipe::look(const Key& key) const {
   Batch batch(3);
   batch[0].text = std::string(kHolder) + "WHERE t.lock_key = ?";
   batch[0].values = {key.hash};
+  batch[0].answer = row_if_any(kHolderKinds);
   batch[1].text = std::string(kWaiters) + "? ORDER BY 1 DESC, ID";
   batch[1].values = {session::marked(key)};
+  batch[1].answer = rows_of("nb");
   batch[2].text = "SELECT NULL";
   if (!key.lock.empty()) batch[2] = {"SELECT IS_USED_LOCK(?)", {key.lock}};
+  batch[2].answer = one_row("n");
   for (SqlStatement& statement : batch) replace_time(statement.text, is_mariadb_);
   return batch;
 }
@@ -381,12 +391,14 @@ Batch SessionRecipe::look_at_all(const std::string& prefix) const {
   Batch batch(2);
   batch[0].text = std::string(kWaiters) + "? ORDER BY 1 DESC, ID";
   batch[0].values = {session::marked()};
+  batch[0].answer = rows_of("nb");
   batch[1].text = std::string(kHolder) + "WHERE LEFT(t.name, ?) = ? AND (" + kStillHolds +
                   " OR "
                   "t.lock_key IN (SELECT UNHEX(SUBSTR(INFO, ?, 64)) "
                   "FROM information_schema.PROCESSLIST WHERE INFO LIKE ?))";
   batch[1].values = {size, whole, static_cast<std::int64_t>(session::kMarkBegin.size() + 1),
                      session::marked()};
+  batch[1].answer = rows_of(kHolderKinds);
   for (SqlStatement& statement : batch) replace_time(statement.text, is_mariadb_);
   return batch;
 }
@@ -421,6 +433,7 @@ Batch SessionRecipe::evict(const Key& key, Token token) const {
       std::string(kStillHolds) + ")";
   batch[0].values = {key.hash, static_cast<std::int64_t>(token.value())};
   batch[1].text = "SELECT @holdfast";
+  batch[1].answer = one_row("p");
   batch[2].text = "KILL @holdfast";
   return batch;
 }

@@ -14,9 +14,9 @@
 #pragma once
 
 #include <string>
-#include <unordered_map>
 
 #include "engines/mysql/settings.h"
+#include "engines/session/first_asked.h"
 #include "engines/session/recipe.h"
 
 namespace holdfast::internal::mysql {
@@ -26,20 +26,13 @@ struct Life {
   std::string server;         // '#' and three bytes
   std::int64_t began_us = 0;  // since 1970, on the server's clock; all its grants are later
   std::string number;         // in SQL; what stands above the numbers of its connections
-  // For a lock that had no row of this life, by its key.
-  struct Asked {
-    Asked(BootTime the_first, std::int64_t us) : first(the_first), waited_us(us) {}
-    BootTime first;          // when this client asked for it first, and
-    std::int64_t waited_us;  // how long before its last question: shorter grants of before are over
-  };
-  std::unordered_map<std::string, Asked> asked;
+  session::FirstAsked asked;
 };
 
 class SessionRecipe : public session::Recipe {
  public:
   SessionRecipe(Runtime& runtime, Settings settings, std::string recipe);
 
-  const Guarantees& guarantees() const override { return guarantees_; }
   std::size_t prefix_size() const override { return settings_.prefix.size(); }
   Task<Result<session::Opened>> connect(Deadline deadline) override;
   session::Trouble trouble_with(const SqlError& error) const override;
@@ -73,12 +66,8 @@ class SessionRecipe : public session::Recipe {
                  const std::string& session, const std::string& condition = "") const;
   // The token in the answer to that, if one was drawn. What answered it is taken off the results.
   std::optional<std::string> take_token(SqlOutcome& outcome) const;
-  // With tokens=no nobody remembers who held what before a restart.
-  void set_guarantees(Guarantees guarantees);
   const Settings& settings() const { return settings_; }
   bool is_mariadb() const { return is_mariadb_; }
-
-  Guarantees guarantees_;
 
  private:
   // Notes whose answers these are; returns how long to wait until its grants can be told from those
@@ -90,7 +79,6 @@ class SessionRecipe : public session::Recipe {
   std::string of_this_server() const;
   std::string over() const;
   std::string may_be_granted(const session::Key& key) const;
-  std::int64_t waited_us(const session::Key& key) const;
 
   Runtime& runtime_;
   Settings settings_;

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "base/url_options.h"
+#include "wire/server_group.h"
 
 namespace holdfast::internal::mysql {
 
@@ -12,7 +13,8 @@ constexpr std::uint16_t kPort = 3306;
 constexpr std::size_t kMostPrefix = 200;
 
 constexpr const char* kForm =
-    "write mysql://USER:PASSWORD@HOST[:PORT]/DATABASE[?recipe=table|named|row][&OPTION=VALUE]";
+    "write mysql://USER:PASSWORD@HOST[:PORT][,HOST[:PORT]…]/DATABASE[?recipe=table|named|row]"
+    "[&OPTION=VALUE]";
 constexpr const char* kOptions =
     "recipe, socket, prefix, tokens, create_schema, connections, connect_timeout_ms, "
     "command_timeout_ms, tls, ca, cert, key, verify";
@@ -27,6 +29,7 @@ class Query {
     if (value.empty()) return "the option '" + key + "' is empty";
     if (key == "recipe") return take_recipe(value);
     if (key == "socket") {
+      if (settings_.connection.group) return "socket is one server, and there are several hosts";
       settings_.connection.endpoint = Endpoint{.host = "localhost", .port = 0, .unix_path = value};
       return std::nullopt;
     }
@@ -97,8 +100,12 @@ Result<Settings> settings_from(const Url& url, const ClientOptions& options) {
   settings.connection.password = url.password;
   const Result<std::vector<Endpoint>> endpoints = parse_endpoints(url.hosts, kPort);
   if (!endpoints) return invalid(endpoints.message());
-  if (endpoints->size() != 1) return invalid("there are several servers; name the one that writes");
+  if (endpoints->size() > ServerGroup::kMost) return invalid("there are more than 16 servers");
   settings.connection.endpoint = endpoints->front();
+  if (endpoints->size() > 1) {
+    settings.connection.group = std::make_shared<ServerGroup>(*endpoints);
+    settings.connection.endpoint = settings.connection.group->together();
+  }
   std::string database = url.path;
   if (database.starts_with('/')) database.erase(0, 1);
   if (database.empty()) return invalid("the database is missing");

@@ -1,43 +1,121 @@
-// The lock table in the SQL that MySQL and MariaDB have in common.
+// The lock table in the SQL that MySQL and MariaDB have in common. Each statement commits by itself and touches
+// one row (a renewal: one row each), so a client that stops at any moment leaves nothing locked.
+//
+// One row per name, which stays, because it keeps the last token:
+//   token          the last that was given; grants are max(token + 1, the server's clock in microseconds), so
+//                  that rows which were forgotten (failover, restored backup) go on above what they forgot
+//   version        grows with each change: what was decided on a row is written only if the row is still the same
+//   owner, since, expires, ttl, label    the exclusive holder
+//   holders        who shares the lock, or has one of its permits; see LockDocument
+//   waiters, labels    the queue; see LockDocument
+// Times are nanoseconds since 1970 on the server's clock, which alone decides what has expired.
 #pragma once
 
-#include "engines/table/table_server.h"
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engines/table/rows.h"
+#include "wire/sql_connection.h"
 
 namespace holdfast::internal::mysql {
 
-const table::Dialect& table_sql();
-
-// How long the server keeps a connection of ours that says nothing, in seconds (MySQL counts no
-// fractions): inside a transaction, which locks rows; between two calls; and that of a listener.
-inline constexpr const char* kTransactionTimeout = "3";
-inline constexpr const char* kCallTimeout = "600";
-inline constexpr const char* kListenerTimeout = "60";
-
-// A request whose transactions the server ends when the client falls silent inside them. MariaDB has a
-// setting for that; for MySQL, which has none, wait_timeout is short for as long as a transaction lasts.
-struct Bounded {
-  explicit Bounded(std::vector<SqlStatement> given);
-  // Removes what the added statements answered.
-  void strip(SqlOutcome& outcome) const;
-
-  std::vector<SqlStatement> statements;
-  std::vector<std::size_t> added;  // which of them were not given
+// The columns of a row as `find` and `list` return them.
+enum Columns : std::size_t {
+  kNow,
+  kToken,
+  kVersion,
+  kOwner,
+  kSince,
+  kExpires,
+  kTtl,
+  kLabel,
+  kHolders,
+  kWaiters,
+  kLabels,
+  kPermits,
+  kSharingMode,
+  kAlive,  // for each of the first waiters '1' if its client is alive, else '0'
+  kName,
+  kFullName,
 };
 
-// What a listener sends. `sleep`: sleeps, unless one of these was granted something already. Any answer
-// but nothing means that nobody keeps the listener from its lock, so that it cannot sleep.
-// `news`: claim, token and remaining time of who holds what they wait for.
-struct Listening {
-  SqlStatement sleep;
-  SqlStatement news;
+// The columns of `look`.
+enum Looked : std::size_t {
+  kLookNow,
+  kLookOwner,
+  kLookExpires,
+  kLookTtl,
+  kLookToken,
+  kLookLabel,
+  kLookHolders,
+  kLookPlace,  // of the claim in the queue, from 0; null if it is not there
+  kLookWaiting,
+  kLookBefore,  // the claim before it; null if there is none
+  kLookNamed,   // only of `look_and_name`: 1 if the name was taken
 };
-Listening listen_for(const std::vector<table::TableServer::Awaited>& awaited,
-                     table::ProcessId process, Duration longest);
-// The name that is kept by another session of the same client, so that its listener can wait for it.
-std::string hush_of(table::ProcessId process);
 
-// Dialects number their parameters; the driver wants them in the order in which they stand. "$2, $1"
-// becomes "?, ?", with the values to match.
-SqlStatement in_order(const SqlStatement& numbered);
+// A statement that returns rows.
+struct Question {
+  std::string text;
+  SqlShape answer;
+};
+
+struct TableSql {
+  std::vector<std::string> schema;  // creates the table where it is missing
+
+  // key, claim, ttl, label. Changes a row that is free, and that nobody waits for; SqlRows::id is the token.
+  std::string take_free;
+  // key, full name, claim, ttl, label. SqlRows::id is the token if the lock was free and nobody waits, had expired, or
+  // is the claim's already; else 0.
+  std::string take;
+  // key, claim, ttl as bytes, end of entry, label entry. Puts the claim at the end of the queue of a lock that is held,
+  // unless it is there.
+  std::string queue;
+  // key, claim. Changes a row if the claim holds the lock, and nobody waits.
+  std::string free;
+  // key, claim, most ttl. Grants the lock to the head of the queue for at most that ttl. Changes nothing if the claim
+  // does not hold it, or if the head is dead or does not want the lock alone.
+  std::string pass_on;
+  // key, full name
+  std::string make;
+  // key -> Columns
+  Question find;
+  // -> Columns of all that are held or waited for
+  Question list;
+  // key, version, token, then what LockDocument::values() has behind them. Changes the row if it is still the same.
+  std::string write;
+  // key, claim, ttl as bytes, ttl, token as bytes. For those who share.
+  std::string renew_holder;
+  // key, claim -> Looked
+  Question look;
+  // key, claim, its name -> the same; takes the name.
+  Question look_and_name;
+  // name. Gives it back, if the statement before it in the same request changed a row.
+  std::string give_name;
+};
+
+const TableSql& table_sql();
+
+// Renews exclusive holds, all for the same ttl, by one statement; it changes one row for each that is held still. Its
+// SqlRows::id is 1 if one of them is waited for.
+struct Renewal {
+  std::string key;
+  SqlValue claim;
+  std::int64_t token = 0;
+};
+SqlStatement renew_owners(std::span<const Renewal> renewals, std::int64_t ttl);
+// Which of them are waited for -> owner
+SqlStatement awaited_owners(std::span<const Renewal> renewals);
+// Which of them are held -> owner, token
+SqlStatement held_owners(std::span<const Renewal> renewals);
+
+// The client of a claim that waits, or has waited, holds this name (GET_LOCK) while the claim does.
+std::string name_of(const ClaimId& claim);
+
+// Statements number their parameters; the driver wants them in the order in which they stand. "$2, $1" becomes
+// "?, ?", with the values to match.
+SqlStatement in_order(const std::string& text, const std::vector<SqlValue>& values);
+SqlStatement in_order(const Question& question, const std::vector<SqlValue>& values);
 
 }  // namespace holdfast::internal::mysql

@@ -7,9 +7,7 @@ namespace holdfast::internal::postgres {
 class AdvisoryRecipe final : public SessionRecipe {
  public:
   AdvisoryRecipe(Runtime& runtime, const Settings& settings)
-      : SessionRecipe(runtime, settings, "advisory") {
-    set_guarantees(advisory_guarantees());
-  }
+      : SessionRecipe(runtime, settings, "advisory") {}
 
   // The token is drawn after the lock is ours: the MATERIALIZED expression is computed first, and
   // what is written depends on it.
@@ -19,6 +17,7 @@ class AdvisoryRecipe final : public SessionRecipe {
     if (!settings().tokens) {
       batch[0].text = "SELECT CASE WHEN " + lock + "($1::bigint) THEN 1 ELSE 0 END, NULL";
       batch[0].values = {number_of(key)};
+      batch[0].answer = session::hold_row();
       return batch;
     }
     const bool shared = claim.mode == Mode::shared;
@@ -31,6 +30,7 @@ class AdvisoryRecipe final : public SessionRecipe {
                 : "drawn AS (" + drawing(key, kOwnSession, " FROM got WHERE got.ok AND") +
                       " RETURNING t.token)") +
         " SELECT CASE WHEN ok THEN 1 ELSE 0 END, (SELECT token FROM drawn) FROM got";
+    batch[0].answer = session::hold_row();
     return batch;
   }
 
@@ -40,6 +40,7 @@ class AdvisoryRecipe final : public SessionRecipe {
     batch[0].text = mark_of(key, claim) + "SELECT 1, NULL, " + function("", claim) + "($1::bigint)";
     batch[0].values = {number_of(key)};
     batch[0].once = true;
+    batch[0].answer = session::hold_row();
     if (!settings().tokens) return batch;
     // A statement of its own: it must see what was committed while the first one waited.
     if (claim.mode == Mode::shared) {
@@ -49,6 +50,7 @@ class AdvisoryRecipe final : public SessionRecipe {
       batch.push_back({drawing(key, kOwnSession, " WHERE") + " RETURNING 1, t.token",
                        noting_values(key, claim)});
     }
+    batch.back().answer = session::hold_row();
     return batch;
   }
 
@@ -58,6 +60,7 @@ class AdvisoryRecipe final : public SessionRecipe {
     session::Batch batch(1);
     batch[0] = {std::string("SELECT CASE WHEN ") + kIsOwn + " THEN 1 ELSE 0 END, NULL",
                 own_values(session)};
+    batch[0].answer = session::hold_row();
     return batch;
   }
 
@@ -66,6 +69,7 @@ class AdvisoryRecipe final : public SessionRecipe {
     batch[0].text =
         "SELECT CASE WHEN " + function("un", claim) + "($1::bigint) THEN 1 ELSE 0 END, NULL";
     batch[0].values = {number_of(key)};
+    batch[0].answer = session::hold_row();
     if (settings().tokens && claim.mode == Mode::shared) {
       batch[0].text =
           "WITH gone AS (DELETE FROM holdfast_shared WHERE claim = $2::bytea) " + batch[0].text;
@@ -100,6 +104,7 @@ class AdvisoryRecipe final : public SessionRecipe {
         " AND (l.classid::bigint << 32 | l.objid::bigint) = $1::bigint"
         " ORDER BY l.waitstart",
         {number_of(key)}};
+    batch[0].answer = rows_of("NNb");
     return batch;
   }
   LockInfo seen(const Name& name, const SqlOutcome& outcome) const override {

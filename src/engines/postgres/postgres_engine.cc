@@ -1,11 +1,25 @@
 #include "engines/postgres/postgres_engine.h"
 
+#include "engines/postgres/examiner.h"
+#include "engines/postgres/pooled_table.h"
 #include "engines/postgres/postgres_table.h"
 #include "engines/postgres/session_recipe.h"
 #include "engines/session/session_engine.h"
+#include "engines/table/server_table.h"
 #include "engines/table/table_engine.h"
+#include "wire/server_group.h"
 
 namespace holdfast::internal {
+
+namespace {
+
+Guarantees without_push(Guarantees guarantees) {
+  guarantees.wake_up = WakeUp::poll;
+  guarantees.notes += " Behind a proxy that pools transactions waiters are not woken: they look.";
+  return guarantees;
+}
+
+}  // namespace
 
 Guarantees postgres_table_guarantees() {
   return Guarantees{
@@ -37,6 +51,18 @@ Result<std::unique_ptr<Engine>> open_postgres_engine(const Url& url, Runtime& ru
                                                      const ClientOptions& options) {
   Result<postgres::Settings> settings = postgres::settings_from(url, options);
   if (!settings) return settings.failure();
+  Guarantees guarantees = settings->recipe == "advisory"
+                              ? session::promised(postgres_advisory_guarantees(), settings->tokens)
+                          : settings->recipe == "row"
+                              ? session::promised(postgres_row_guarantees(), settings->tokens)
+                              : postgres_table_guarantees();
+  if (settings->login.group) guarantees = across_servers(std::move(guarantees));
+  if (settings->pooled) guarantees = without_push(std::move(guarantees));
+  const auto examiner =
+      std::make_shared<postgres::Examiner>(runtime, *settings, std::move(guarantees));
+  settings->login.on_connected = [examiner](PostgresConnection& connection, Deadline deadline) {
+    return examiner->meet(connection, deadline);
+  };
   if (settings->recipe == "advisory" || settings->recipe == "row") {
     // Each lock has a connection: the few that a table needs are no limit for them.
     constexpr std::size_t kMost = 100'000;
@@ -49,7 +75,7 @@ Result<std::unique_ptr<Engine>> open_postgres_engine(const Url& url, Runtime& ru
                                         settings->recipe == "row"
                                             ? postgres::make_row_recipe(runtime, *settings)
                                             : postgres::make_advisory_recipe(runtime, *settings),
-                                        limits);
+                                        limits, examiner);
   }
   if (settings->recipe == "version") {
     return Failure(Code::invalid_argument,
@@ -58,9 +84,14 @@ Result<std::unique_ptr<Engine>> open_postgres_engine(const Url& url, Runtime& ru
   }
   const std::string prefix = settings->prefix;
   const Duration request_timeout = settings->request_timeout;
-  auto server = std::make_unique<postgres::PostgresTable>(runtime, std::move(settings).value());
-  return std::unique_ptr<Engine>(std::make_unique<table::TableEngine>(
-      runtime, std::move(server), postgres_table_guarantees(), prefix, request_timeout));
+  auto server =
+      settings->pooled
+          ? std::make_unique<postgres::PooledTable>(runtime, std::move(settings).value())
+          : std::make_unique<postgres::PostgresTable>(runtime, std::move(settings).value());
+  auto locks =
+      std::make_unique<table::ServerTable>(runtime, std::move(server), prefix, request_timeout);
+  return std::unique_ptr<Engine>(
+      std::make_unique<table::TableEngine>(runtime, std::move(locks), examiner, request_timeout));
 }
 
 }  // namespace holdfast::internal

@@ -29,8 +29,7 @@ constexpr const char* kPrepareSession =
 constexpr Duration kListenerPace = std::chrono::seconds(15);
 constexpr const char* kNoPooling =
     "; is there a proxy that pools transactions? Connect to the server itself, or let the proxy "
-    "pool "
-    "sessions";
+    "pool sessions, or add pooled=yes";
 
 std::string channel_of(ProcessId process) {
   static constexpr char kDigits[] = "0123456789abcdef";
@@ -86,20 +85,25 @@ Task<Result<std::unique_ptr<PostgresConnection>>> PostgresTable::connect(Use use
       co_await PostgresConnection::connect(runtime_, settings_.login, deadline);
   if (!connected) co_return failed(connected.code(), connected.message());
   std::vector<SqlStatement> statements;
-  statements.push_back(
-      {std::string("SELECT pg_backend_pid(), ") + kSessionSettings + kPrepareSession,
-       {std::string(use.lock_timeout), std::string(use.idle_timeout)}});
-  for (SqlStatement& statement : use_schema(settings_)) statements.push_back(std::move(statement));
+  // Behind a proxy the session may be another's: then nothing is set, or prepared, in it.
+  const std::int64_t greeted_by = (*connected)->backend_pid();
+  statements.push_back({"SELECT " + session_settings(settings_) + kPrepareSession +
+                            " WHERE pg_backend_pid() = $3::integer",
+                        {std::string(use.lock_timeout), std::string(use.idle_timeout), greeted_by},
+                        true});
+  for (SqlStatement& statement : use_schema(settings_, greeted_by)) {
+    statements.push_back(std::move(statement));
+  }
   const SqlOutcome prepared = co_await (*connected)->run(std::move(statements), deadline);
   if (!prepared.ok()) {
     SqlError error = *prepared.error;
     error.may_have_run = false;
     co_return failure_of(error);
   }
-  if (prepared.results.at(0).number(0, 0) != (*connected)->backend_pid()) {
+  if (prepared.results.at(0).empty()) {
     co_return failed(
         Code::misconfigured,
-        std::string("another backend answers than the one that ") + "greeted us" + kNoPooling);
+        std::string("another backend answers than the one that greeted us") + kNoPooling);
   }
   co_return connected;
 }
@@ -170,7 +174,7 @@ Task<Result<void>> PostgresTable::make_tables(Deadline deadline) {
   constexpr std::int64_t kMakingTables = 0x686f6c6466617374;  // "holdfast"
   std::vector<SqlStatement> statements;
   statements.push_back({"SELECT pg_advisory_xact_lock($1)", {kMakingTables}});
-  for (const std::string& text : table_schema(settings_)) statements.push_back({text, {}});
+  for (const std::string& text : tables()) statements.push_back({text, {}});
   loan->set_in_transaction(true);
   const SqlOutcome made = co_await (*loan)->run(std::move(statements), deadline);
   if (made.ok()) {
@@ -248,7 +252,7 @@ Task<void> PostgresTable::keep_listening() {
     const Woken woken = co_await listener_->lost().wait(pace, stop);
     if (woken == Woken::cancelled) co_return;
     if (woken != Woken::timed_out) continue;
-    if (awaited().empty()) {
+    if (!anyone_waits()) {
       wanted_.reset();
     } else {
       co_await prove_listener();
@@ -265,7 +269,7 @@ Task<void> PostgresTable::prove_listener() {
       co_await listener->run(std::move(anything), deadline, background_.stop_token()));
 }
 
-void PostgresTable::now_waiting() { wanted_.set(); }
+void PostgresTable::now_waiting(const std::string&) { wanted_.set(); }
 
 void PostgresTable::missed_wake() {
   const bool is_new = runtime_.now() < listening_since_ + table::kNewListener;

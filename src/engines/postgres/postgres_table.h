@@ -14,7 +14,7 @@ namespace holdfast::internal::postgres {
 // The statements that make the tables.
 std::vector<std::string> table_schema(const Settings& settings);
 
-class PostgresTable final : public table::TableServer {
+class PostgresTable : public table::TableServer {
  public:
   PostgresTable(Runtime& runtime, Settings settings);
 
@@ -28,29 +28,35 @@ class PostgresTable final : public table::TableServer {
   table::ProcessId process() const override { return process_; }
   void wake(const table::Wake& wake, const table::ServerRows& rows,
             std::vector<SqlStatement>& inside, std::vector<SqlStatement>& after) override;
-  void now_waiting() override;
+  void now_waiting(const std::string& key) override;
   void missed_wake() override;
   void close() override;
 
- private:
-  bool listening() const { return listener_ && listener_->connected(); }
+ protected:
   // The purpose of a connection decides how long the server waits for a row, and for us.
   struct Use {
     const char* lock_timeout;
     const char* idle_timeout;
   };
+  virtual Task<Result<std::unique_ptr<SqlConnection>>> open(Use use);
+  // The statements that make the tables.
+  virtual std::vector<std::string> tables() const { return table_schema(settings_); }
+  Failure failed(Code code, const std::string& why) const;
+  Runtime& runtime() { return runtime_; }
+  const Settings& settings() const { return settings_; }
+
+ private:
+  bool listening() const { return listener_ && listener_->connected(); }
   static const Use kCalls;
   static const Use kRenewals;
   static const Use kListening;
   Task<Result<std::unique_ptr<PostgresConnection>>> connect(Use use);
-  Task<Result<std::unique_ptr<SqlConnection>>> open(Use use);
   Task<Result<void>> open_listener();
   // Listens again when the connection is lost while anybody waits, for as long as this client lives. A
   // connection can also end without a word: the listener is asked from time to time.
   Task<void> keep_listening();
   Task<void> prove_listener();
   void on_notification(std::string_view payload);
-  Failure failed(Code code, const std::string& why) const;
 
   Runtime& runtime_;
   Settings settings_;

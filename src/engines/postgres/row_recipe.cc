@@ -7,9 +7,7 @@ namespace holdfast::internal::postgres {
 
 class RowRecipe final : public SessionRecipe {
  public:
-  RowRecipe(Runtime& runtime, const Settings& settings) : SessionRecipe(runtime, settings, "row") {
-    set_guarantees(row_guarantees());
-  }
+  RowRecipe(Runtime& runtime, const Settings& settings) : SessionRecipe(runtime, settings, "row") {}
 
   // NOWAIT would be an error each time, in the server's log as well.
   session::Batch take(const session::Key& key, const Claim&) const override {
@@ -22,6 +20,7 @@ class RowRecipe final : public SessionRecipe {
         " CASE WHEN EXISTS (SELECT FROM got) THEN txid_current() END"
         " FROM holdfast_row WHERE lock_key = $1::bytea",
         {key.hash}};
+    batch[1].answer = session::hold_row("n");
     return batch;
   }
 
@@ -33,6 +32,7 @@ class RowRecipe final : public SessionRecipe {
                     " FOR UPDATE",
                 {key.hash}};
     batch[0].once = true;
+    batch[0].answer = session::hold_row("n");
     return batch;
   }
 
@@ -42,6 +42,7 @@ class RowRecipe final : public SessionRecipe {
     batch[0] = {std::string("SELECT CASE WHEN ") + kIsOwn +
                     " AND txid_current_if_assigned() IS NOT NULL THEN 1 ELSE 0 END, NULL",
                 own_values(session)};
+    batch[0].answer = session::hold_row();
     return batch;
   }
   bool errors_release() const override { return true; }  // The transaction is rolled back.
@@ -50,6 +51,7 @@ class RowRecipe final : public SessionRecipe {
     session::Batch batch(2);
     batch[0].text = "COMMIT";
     batch[1].text = "SELECT 1, NULL";
+    batch[1].answer = session::hold_row();
     return batch;
   }
   bool busy_leaves_something() const override { return true; }
@@ -66,6 +68,7 @@ class RowRecipe final : public SessionRecipe {
     batch[0].values = noting_values(key, claim);
     batch[0].values.emplace_back(session.peer);
     batch[0].values.emplace_back(granted.number(0, 2));
+    batch[0].answer = session::hold_row();
     return batch;
   }
 

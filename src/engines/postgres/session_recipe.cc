@@ -1,12 +1,12 @@
 #include "engines/postgres/session_recipe.h"
 
 #include <algorithm>
-#include <map>
 
 #include "base/sha256.h"
 #include "base/text.h"
 #include "engines/postgres/session_settings.h"
 #include "engines/session/mark.h"
+#include "wire/server_group.h"
 
 namespace holdfast::internal::postgres {
 
@@ -32,6 +32,11 @@ constexpr const char* kPrepareSession =
     // Else it would not see that the client of a session that waits has gone.
     " set_config('client_connection_check_interval', '500ms', false)";
 
+constexpr const char* kPooled =
+    "there is a proxy that pools connections; a lock needs a session of its own: connect to the "
+    "server itself, let the "
+    "proxy pool sessions, or use recipe=table with pooled=yes";
+
 constexpr const char* kNowUs = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
 
 // Identifies the server and its life. A crash of one backend ends all others, and the server begins anew
@@ -48,53 +53,6 @@ constexpr const char* kMeet =
     " || left(md5(concat(c.system_identifier, ' ', h.timeline)), 4)"
     " || left(md5(concat(h.started, ' ', h.reset)), 10), false)"
     " FROM here h, pg_control_system() c";
-
-// Of holders().
-constexpr const char* kHolderColumns =
-    "h.lock_key, h.claim, h.mode, h.token, h.label,"
-    " (extract(epoch FROM clock_timestamp() - h.since) * 1000000)::bigint, h.ttl_us,"
-    " (extract(epoch FROM clock_timestamp() - h.state_change) * 1000000)::bigint FROM ";
-
-enum HolderColumn { kKey, kClaim, kMode, kToken, kLabel, kSinceUs, kTtlUs, kIdleUs };
-
-// $1: marked().
-constexpr const char* kWaiters =
-    " FROM pg_stat_activity WHERE state = 'active' AND datname = current_database()"
-    " AND query LIKE $1::text";
-constexpr const char* kWaiterColumns =
-    "SELECT query, (extract(epoch FROM clock_timestamp() - query_start) * 1000000)::bigint";
-
-ClaimId claim_from(const std::string& bytes) {
-  std::array<std::uint8_t, ClaimId::kBytes> id{};
-  for (std::size_t i = 0; i < id.size() && i < bytes.size(); ++i) {
-    id[i] = static_cast<std::uint8_t>(bytes[i]);
-  }
-  return ClaimId(id);
-}
-
-Duration microseconds(std::int64_t count) {
-  return std::chrono::microseconds(std::max<std::int64_t>(count, 0));
-}
-
-void add_holder(LockInfo& info, const SqlRows& rows, std::size_t row) {
-  const Duration left =
-      microseconds(rows.number(row, kTtlUs)) - microseconds(rows.number(row, kIdleUs));
-  info.holders.push_back({.id = claim_from(rows.bytes(row, kClaim)),
-                          .mode = rows.number(row, kMode) == 1 ? Mode::shared : Mode::exclusive,
-                          .token = Token(static_cast<std::uint64_t>(rows.number(row, kToken))),
-                          .label = rows.bytes(row, kLabel),
-                          .held_for = microseconds(rows.number(row, kSinceUs)),
-                          .expires_in = std::max<Duration>(left, Duration(1))});
-}
-
-void add_waiter(LockInfo& info, session::Marked marked, const SqlRows& rows, std::size_t row) {
-  marked.waiter.waited_for = microseconds(rows.number(row, 1));
-  info.waiters.push_back(std::move(marked.waiter));
-}
-
-SqlStatement waiters(const std::string& marked) {
-  return {std::string(kWaiterColumns) + kWaiters + " ORDER BY query_start, pid", {marked}};
-}
 
 }  // namespace
 
@@ -132,12 +90,25 @@ Task<Result<session::Opened>> SessionRecipe::connect(Deadline deadline) {
   const std::string name = settings_.login.application.substr(0, kMostApplication) + " " +
                            to_hex({reinterpret_cast<const std::uint8_t*>(&unique), sizeof unique});
   Batch batch(2);
-  batch[0].text = std::string("SELECT ") + kSessionSettings + kPrepareSession;
-  batch[1] = {kMeet, {name}};
-  for (SqlStatement& statement : use_schema(settings_)) batch.push_back(std::move(statement));
+  // Behind a proxy the session may be another's: then nothing is set, or prepared, in it.
+  const std::int64_t greeted_by = connection.backend_pid();
+  batch[0] = {"SELECT " + session_settings(settings_) + kPrepareSession +
+                  " WHERE pg_backend_pid() = $1::integer",
+              {greeted_by},
+              true};
+  batch[1] = {
+      std::string(kMeet) + " WHERE pg_backend_pid() = $2::integer", {name, greeted_by}, true};
+  batch[1].answer = row_if_any("PNNB");
+  for (SqlStatement& statement : use_schema(settings_, greeted_by)) {
+    batch.push_back(std::move(statement));
+  }
   constexpr int kHasTransactionTimeout = 170000;
   if (connection.server_version() >= kHasTransactionTimeout) {
-    batch.push_back({"SELECT set_config('transaction_timeout', '0', false)", {}});
+    batch.push_back(
+        {"SELECT set_config('transaction_timeout', '0', false)"
+         " WHERE pg_backend_pid() = $1::integer",
+         {greeted_by},
+         true});
   }
   const SqlOutcome outcome = co_await connection.run(std::move(batch), limit);
   if (!outcome.ok()) {
@@ -145,6 +116,7 @@ Task<Result<session::Opened>> SessionRecipe::connect(Deadline deadline) {
     error.may_have_run = false;
     co_return failure_of(error);
   }
+  if (outcome.results.at(1).empty()) co_return failed(Code::misconfigured, kPooled);
   session::Opened opened;
   opened.number = static_cast<std::uint64_t>(outcome.results.at(1).number(0, 0));
   opened.peer = outcome.results.at(1).bytes(0, 3);
@@ -153,7 +125,8 @@ Task<Result<session::Opened>> SessionRecipe::connect(Deadline deadline) {
   }
   // Once more: a proxy that pools transactions may have another backend for each.
   Batch again(1);
-  again[0].text = "SELECT pg_backend_pid(), current_setting('application_name')";
+  again[0] = {"SELECT pg_backend_pid(), current_setting('application_name')", {}, true};
+  again[0].answer = one_row("PB");
   const SqlOutcome later = co_await connection.run(std::move(again), limit);
   if (!later.ok()) {
     SqlError error = *later.error;
@@ -161,11 +134,8 @@ Task<Result<session::Opened>> SessionRecipe::connect(Deadline deadline) {
     co_return failure_of(error);
   }
   const auto later_number = static_cast<std::uint64_t>(later.results.at(0).number(0, 0));
-  if (static_cast<int>(opened.number) != connection.backend_pid() ||
-      later_number != opened.number || later.results.at(0).bytes(0, 1) != opened.peer) {
-    co_return failed(Code::misconfigured,
-                     "there is a proxy that pools connections; a lock needs a session of its own: "
-                     "connect to the server itself, or let the proxy pool sessions");
+  if (later_number != opened.number || later.results.at(0).bytes(0, 1) != opened.peer) {
+    co_return failed(Code::misconfigured, kPooled);
   }
   meet(outcome.results.at(1));
   opened.descriptor = connection.descriptor();
@@ -178,13 +148,6 @@ void SessionRecipe::meet(const SqlRows& rows) {
   const std::size_t place = session.rfind('@');
   const std::string id = place == std::string::npos ? "" : session.substr(place);
   if (id != life_.id) life_ = Life{.id = id, .began_us = rows.number(0, 2), .asked = {}};
-}
-
-void SessionRecipe::set_guarantees(Guarantees guarantees) {
-  guarantees_ = std::move(guarantees);
-  if (settings_.tokens) return;
-  guarantees_.token = TokenStrength::none;
-  guarantees_.exclusion = Exclusion::best_effort;
 }
 
 Trouble SessionRecipe::trouble_with(const SqlError& error) const {
@@ -300,21 +263,14 @@ std::string SessionRecipe::over() const {
 
 // In any case it is over if its ttl has passed since this client first asked, whatever the clock says.
 std::string SessionRecipe::may_be_granted(const Key& key) const {
-  // Not since the client first heard of this server: it may have been another's copy then.
-  const auto place = life_.asked.find(key.hash);
-  const std::int64_t waited_us = place == life_.asked.end() ? 0 : place->second.waited_us;
+  const std::int64_t waited_us = life_.asked.waited_us(key.hash);
   return "(t.session IS NULL OR " + of_this_life() + " OR (" + of_this_server() + " AND " + kNowUs +
          " >= " + over() + ") OR coalesce(t.ttl_us, 0) <= " + std::to_string(waited_us) + ")";
 }
 
 Batch SessionRecipe::quarantine(const Key& key) {
-  constexpr std::size_t kMostAsked = 10'000;  // Who is forgotten waits a little longer.
   if (!settings_.tokens) return {};
-  if (life_.asked.size() >= kMostAsked) life_.asked.clear();
-  const BootTime now = runtime_.now();
-  Life::Asked& asked = life_.asked.try_emplace(key.hash, now, 0).first->second;
-  asked.waited_us =
-      std::chrono::duration_cast<std::chrono::microseconds>(now - asked.first).count();
+  const std::int64_t waited_us = life_.asked.ask(key.hash, runtime_.now());
   // In the row, so that those who come later, and do not wait themselves, need not begin anew.
   return {
       {"UPDATE holdfast_token t SET session = $2::text, since = clock_timestamp()"
@@ -322,11 +278,11 @@ Batch SessionRecipe::quarantine(const Key& key) {
            of_this_server(),
        {key.hash, "nobody" + life_.id.substr(0, 5) + "nobody----"},
        true},
-      {"SELECT least(" + over() + " - " + kNowUs + ", t.ttl_us - " +
-           std::to_string(asked.waited_us) +
+      {"SELECT least(" + over() + " - " + kNowUs + ", t.ttl_us - " + std::to_string(waited_us) +
            ") FROM holdfast_token t WHERE t.lock_key = $1::bytea AND NOT " + may_be_granted(key),
        {key.hash},
-       true}};
+       true,
+       row_if_any("n")}};
 }
 
 std::string SessionRecipe::drawing(const Key& key, const std::string& session,
@@ -393,107 +349,6 @@ std::optional<Failure> SessionRecipe::no_tables() const {
       "the tables of the locks are missing, and create_schema=no forbids us to make "
       "them; let an administrator run this (`holdfast schema --on URL` prints it, too):\n" +
           tables);
-}
-
-// ---- Looking -----------------------------------------------------------------------------------
-
-std::string SessionRecipe::holders() const {
-  return "(SELECT t.lock_key, t.claim, 0 AS mode, t.token, t.label, t.since, t.ttl_us, a.pid,"
-         " a.state_change FROM holdfast_token t"
-         " JOIN pg_stat_activity a ON a.application_name = t.session"
-         " JOIN pg_locks l ON l.pid = a.pid AND l.granted AND l.mode = 'ExclusiveLock' AND " +
-         lock_of("t") + shared_holders() + ") h";
-}
-
-Batch SessionRecipe::look(const Key& key) const {
-  Batch batch(3);
-  batch[0] = {"SELECT token FROM holdfast_token WHERE lock_key = $1::bytea", {key.hash}};
-  batch[1] = {std::string("SELECT ") + kHolderColumns + holders() +
-                  " WHERE h.lock_key = $1::bytea ORDER BY h.token",
-              {key.hash}};
-  batch[2] = waiters(session::marked(key));
-  return batch;
-}
-
-LockInfo SessionRecipe::seen(const Name& name, const SqlOutcome& outcome) const {
-  LockInfo info{.name = name};
-  const SqlRows& token = outcome.results.at(0);
-  if (!token.empty()) info.last_token = Token(static_cast<std::uint64_t>(token.number(0, 0)));
-  const SqlRows& holding = outcome.results.at(1);
-  for (std::size_t i = 0; i < holding.rows.size(); ++i) add_holder(info, holding, i);
-  const SqlRows& waiting = outcome.results.at(2);
-  for (std::size_t i = 0; i < waiting.rows.size(); ++i) {
-    if (auto marked = session::read_mark(waiting.bytes(i, 0))) {
-      add_waiter(info, std::move(*marked), waiting, i);
-    }
-  }
-  return info;
-}
-
-Batch SessionRecipe::look_at_all(const std::string& prefix) const {
-  Batch batch(3);
-  batch[0] = {std::string("SELECT ") + kHolderColumns + holders() + " ORDER BY h.token", {}};
-  batch[1] = waiters(session::marked());
-  batch[2] = {
-      "SELECT t.lock_key, t.name, t.token FROM holdfast_token t"
-      " WHERE (t.lock_key IN (SELECT h.lock_key FROM " +
-          holders() +
-          ") OR encode(t.lock_key, 'hex') IN (SELECT substr(query, $2::integer, "
-          "$3::integer)" +
-          kWaiters + ")) AND substring(t.name FROM 1 FOR $4::integer) = $5::bytea",
-      {session::marked(), static_cast<std::int64_t>(session::kMarkBegin.size() + 1),
-       static_cast<std::int64_t>(session::kMarkKeyDigits),
-       static_cast<std::int64_t>(settings_.prefix.size() + prefix.size()),
-       settings_.prefix + prefix}};
-  return batch;
-}
-
-std::vector<LockInfo> SessionRecipe::all_seen(const SqlOutcome& outcome) const {
-  const SqlRows& holding = outcome.results.at(0);
-  const SqlRows& waiting = outcome.results.at(1);
-  const SqlRows& names = outcome.results.at(2);
-  std::map<std::string, LockInfo> locks;  // by key
-  for (std::size_t i = 0; i < names.rows.size(); ++i) {
-    const std::string name = names.bytes(i, 1);
-    // The other recipe's rows stand in the same table.
-    if (names.bytes(i, 0) != hash_of(name) || name.size() <= settings_.prefix.size()) continue;
-    LockInfo info{.name = Name(name.substr(settings_.prefix.size()))};
-    info.last_token = Token(static_cast<std::uint64_t>(names.number(i, 2)));
-    locks.emplace(names.bytes(i, 0), std::move(info));
-  }
-  for (std::size_t i = 0; i < holding.rows.size(); ++i) {
-    const auto lock = locks.find(holding.bytes(i, kKey));
-    if (lock != locks.end()) add_holder(lock->second, holding, i);
-  }
-  for (std::size_t i = 0; i < waiting.rows.size(); ++i) {
-    auto marked = session::read_mark(waiting.bytes(i, 0));
-    const auto lock = marked ? locks.find(marked->key_hash) : locks.end();
-    if (lock != locks.end()) add_waiter(lock->second, std::move(*marked), waiting, i);
-  }
-  std::vector<LockInfo> all;
-  for (auto& [key, info] : locks) {
-    if (!info.holders.empty() || !info.waiters.empty()) all.push_back(std::move(info));
-  }
-  return all;
-}
-
-Batch SessionRecipe::evict(const Key& key, Token token) const {
-  const std::string holder =
-      " FROM " + holders() + " WHERE h.lock_key = $1::bytea AND h.token = $2::bigint";
-  const std::vector<SqlValue> values{key.hash, static_cast<std::int64_t>(token.value())};
-  Batch batch(3);
-  batch[0].text = "SELECT 1";
-  batch[1] = {"SELECT (SELECT h.pid" + holder + ")", values};
-  batch[2] = {"SELECT pg_terminate_backend(h.pid)" + holder, values};
-  return batch;
-}
-
-Batch SessionRecipe::still_held_by(const Key& key, std::uint64_t session) const {
-  Batch batch(1);
-  batch[0] = {
-      "SELECT 1 FROM " + holders() + " WHERE h.lock_key = $1::bytea AND h.pid = $2::integer",
-      {key.hash, static_cast<std::int64_t>(session)}};
-  return batch;
 }
 
 }  // namespace holdfast::internal::postgres

@@ -16,32 +16,24 @@
 
 #include <memory>
 #include <string>
-#include <unordered_map>
 
 #include "engines/postgres/settings.h"
+#include "engines/session/first_asked.h"
 #include "engines/session/recipe.h"
 
 namespace holdfast::internal::postgres {
 
 // One life of one server, from when it had no sessions until it ends them all.
 struct Life {
-  // For a lock that had no row of this life, by its key.
-  struct Asked {
-    Asked(BootTime the_first, std::int64_t us) : first(the_first), waited_us(us) {}
-    BootTime first;          // when this client asked for it first, and
-    std::int64_t waited_us;  // how long before its last question: shorter grants of before are over
-  };
-
   std::string id;  // '@', four digits of server and timeline, ten that tell when it began
   std::int64_t began_us = 0;  // since 1970, on the server's clock
-  std::unordered_map<std::string, Asked> asked;
+  session::FirstAsked asked;
 };
 
 class SessionRecipe : public session::Recipe {
  public:
   SessionRecipe(Runtime& runtime, Settings settings, std::string recipe);
 
-  const Guarantees& guarantees() const override { return guarantees_; }
   std::size_t prefix_size() const override { return settings_.prefix.size(); }
   session::Key key_of(const Name& name) const override;
   Task<Result<session::Opened>> connect(Deadline deadline) override;
@@ -88,11 +80,7 @@ class SessionRecipe : public session::Recipe {
   std::string of_this_server() const;
   std::string over() const;
   std::string may_be_granted(const session::Key& key) const;
-  // With tokens=no nobody remembers who held what before a restart.
-  void set_guarantees(Guarantees guarantees);
   const Settings& settings() const { return settings_; }
-
-  Guarantees guarantees_;
 
  private:
   Failure failed(Code code, const std::string& why) const;

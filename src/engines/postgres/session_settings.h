@@ -12,22 +12,12 @@
 namespace holdfast::internal::postgres {
 
 // A list of set_config(…), to be selected.
-inline constexpr const char* kSessionSettings =
-    "set_config('default_transaction_isolation', 'read committed', false),"
-    // As the driver reads bytes.
-    " set_config('bytea_output', 'hex', false),"
-    " set_config('lock_timeout', '0', false), set_config('idle_session_timeout', '0', false),"
-    // A token that is not on disk when it is used may come again.
-    " set_config('synchronous_commit', CASE current_setting('synchronous_commit')"
-    " WHEN 'off' THEN 'local' ELSE current_setting('synchronous_commit') END, false),"
-    // All goes by key, whatever the tables hold: planned once, and by the indexes. (Just-in-time
-    // compilation would set in where a plan must do without one.)
-    " set_config('plan_cache_mode', 'force_generic_plan', false),"
-    " set_config('enable_seqscan', 'off', false), set_config('enable_bitmapscan', 'off', false),"
-    " set_config('jit', 'off', false)";
+std::string session_settings(const Settings& settings);
 
-// Makes the session look into the schema that the URL names. Empty if it names none.
-std::vector<SqlStatement> use_schema(const Settings& settings);
+// Makes the session look into the schema that the URL names, if it is that of this backend. Empty if it names none.
+std::vector<SqlStatement> use_schema(const Settings& settings, std::int64_t backend);
+// Sets what matters to a lock table until the end of a transaction, the schema too: for sessions that are not ours.
+SqlStatement transaction_settings(const Settings& settings, const std::string& lock_timeout);
 // Makes that schema, in front of the tables.
 std::vector<std::string> make_schema(const Settings& settings);
 

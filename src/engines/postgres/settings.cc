@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/url_options.h"
+#include "wire/server_group.h"
 
 namespace holdfast::internal::postgres {
 
@@ -12,9 +13,10 @@ namespace {
 
 constexpr std::uint16_t kPort = 5432;
 constexpr const char* kForm =
-    "write postgres://USER[:PASSWORD]@HOST[:PORT]/DATABASE[?OPTION=VALUE]";
+    "write postgres://USER[:PASSWORD]@HOST[:PORT][,HOST[:PORT]…]/DATABASE[?OPTION=VALUE]";
 constexpr const char* kOptions =
-    "recipe, socket, prefix, schema, tokens, create_schema, connections, connect_timeout_ms, "
+    "recipe, pooled, socket, prefix, schema, tokens, create_schema, connections, "
+    "connect_timeout_ms, "
     "command_timeout_ms, tls, ca, cert, key, verify, application_name";
 // Where Debian keeps the authorities that the system trusts; libpq before 16 has no name for them.
 constexpr const char* kSystemAuthorities = "/etc/ssl/certs/ca-certificates.crt";
@@ -33,6 +35,7 @@ class Query {
     if (key == "schema") return settings_.schema = value, std::nullopt;
     if (key == "application_name") return settings_.login.application = value, std::nullopt;
     if (key == "tokens") return take_flag(key, value, settings_.tokens);
+    if (key == "pooled") return take_flag(key, value, settings_.pooled);
     if (key == "create_schema") return take_flag(key, value, settings_.create_schema);
     if (key == "tls") return take_flag(key, value, tls_.emplace());
     if (key == "verify") return take_flag(key, value, verify_.emplace());
@@ -64,6 +67,7 @@ class Query {
   // the port.
   std::optional<std::string> take_socket(const std::string& path) {
     constexpr std::string_view kSocket = "/.s.PGSQL.";
+    if (settings_.login.group) return "socket is one server, and there are several hosts";
     Endpoint& endpoint = settings_.login.endpoint;
     const std::size_t name = path.rfind(kSocket);
     endpoint.unix_path = path.substr(0, name);
@@ -100,10 +104,12 @@ Result<Settings> settings_from(const Url& url, const ClientOptions& options) {
   settings.login.password = url.password;
   const Result<std::vector<Endpoint>> endpoints = parse_endpoints(url.hosts, kPort);
   if (!endpoints) return invalid(endpoints.message());
-  if (endpoints->size() != 1) {
-    return invalid("there are several servers, and a lock must be at one of them");
-  }
+  if (endpoints->size() > ServerGroup::kMost) return invalid("there are more than 16 servers");
   settings.login.endpoint = endpoints->front();
+  if (endpoints->size() > 1) {
+    settings.login.group = std::make_shared<ServerGroup>(*endpoints);
+    settings.login.endpoint = settings.login.group->together();
+  }
   if (url.path.size() > 1) settings.login.database = url.path.substr(1);
   Query query(settings);
   for (const auto& [key, value] : url.query) {
@@ -113,6 +119,11 @@ Result<Settings> settings_from(const Url& url, const ClientOptions& options) {
   constexpr std::array kRecipes{"table", "advisory", "row", "version"};
   if (std::find(kRecipes.begin(), kRecipes.end(), settings.recipe) == kRecipes.end()) {
     return invalid("unknown recipe '" + settings.recipe + "' (there is table, advisory, row)");
+  }
+  if (settings.pooled && settings.recipe != "table") {
+    return invalid(
+        "pooled=yes is for recipe=table: the recipe '" + settings.recipe +
+        "' needs a session of its own, which a proxy that pools transactions does not give");
   }
   return settings;
 }

@@ -15,6 +15,7 @@ struct Settings {
   std::string prefix;         // in front of every lock's name
   std::string schema;         // where the tables are; empty: where the login looks first
   bool tokens = true;         // of the recipes that live in a session
+  bool pooled = false;        // a proxy that pools transactions is in between
   bool create_schema = true;  // make the tables if they are missing
   std::size_t connections = 4;
   bool connections_given = false;  // by the URL

@@ -10,6 +10,17 @@ namespace {
 #define HOLDFAST_MICROSECONDS "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
 #define HOLDFAST_CLOCK HOLDFAST_MICROSECONDS " * 1000"
 
+// A client that cannot listen (PooledTable) has no number of its own: its waiters are of the process -T, and alive until
+// T, in milliseconds of this clock. They move T on while they look.
+#define HOLDFAST_MILLISECONDS "(extract(epoch FROM clock_timestamp()) * 1000)::bigint"
+#define HOLDFAST_ALIVE_UNTIL "-(" HOLDFAST_MILLISECONDS " + 10000)"
+#define HOLDFAST_PROCESS \
+  "CASE WHEN $6::bigint < 0 THEN " HOLDFAST_ALIVE_UNTIL " ELSE $6::bigint END"
+// A client that listens keeps an advisory lock on its number: where others can take it, even shared, nobody listens.
+#define HOLDFAST_GONE(process)                                             \
+  "(CASE WHEN " process " < 0 THEN " process " >= -" HOLDFAST_MILLISECONDS \
+  " ELSE pg_try_advisory_xact_lock_shared(" process ") END)"
+
 #define HOLDFAST_WAITER_COLUMNS \
   "w.seq, w.claim, w.mode, w.permits, w.ttl, w.process, w.outlives, w.since, w.label"
 
@@ -88,13 +99,10 @@ table::Dialect make() {
   sql.holders =
       "SELECT claim, token, since, expires, ttl, label FROM holdfast_holder WHERE name = $1"
       " ORDER BY token";
-  // Who waits keeps a lock on its process for as long as it listens: where we can take that, even
-  // shared, nobody listens.
   sql.line =
       "SELECT c.now, o.seq, (SELECT count(*) FROM holdfast_waiter b WHERE b.name = $1"
       " AND b.seq < o.seq), " HOLDFAST_WAITER_COLUMNS
-      ", CASE WHEN w.process IS NULL OR pg_try_advisory_xact_lock_shared(w.process)"
-      " THEN 0 ELSE 1 END"
+      ", CASE WHEN w.process IS NULL OR " HOLDFAST_GONE("w.process") " THEN 0 ELSE 1 END"
       " FROM (SELECT " HOLDFAST_CLOCK
       " AS now) c"
       " LEFT JOIN (SELECT seq FROM holdfast_waiter WHERE name = $1 AND claim = $2 LIMIT 1) o ON "
@@ -116,7 +124,8 @@ table::Dialect make() {
   sql.add_waiter =
       "INSERT INTO holdfast_waiter"
       "(name, seq, claim, mode, permits, ttl, process, outlives, since, label)"
-      " SELECT $1, line + 1, $2, $3, $4, $5, $6, $7, $8, $9 FROM holdfast_lock WHERE name = $1";
+      " SELECT $1, line + 1, $2, $3, $4, $5, " HOLDFAST_PROCESS
+      ", $7, $8, $9 FROM holdfast_lock WHERE name = $1";
   sql.remove_waiter = "DELETE FROM holdfast_waiter WHERE name = $1 AND seq = $2";
   sql.renew_owner =
       "UPDATE holdfast_lock SET ttl = $3::bigint, expires = " HOLDFAST_CLOCK
@@ -139,7 +148,7 @@ table::Dialect make() {
       "SELECT name, full_name FROM holdfast_lock"
       " WHERE owner IS NOT NULL OR waiting > 0 OR sharing > 0";
   const std::string tell =
-      " SELECT process, claim, token, ttl, CASE WHEN process <> $4 THEN"
+      " SELECT process, claim, token, ttl, CASE WHEN process <> $4 AND process > 0 THEN"
       " pg_notify('holdfast_' || lpad(to_hex(process), 16, '0'),"
       " encode(claim, 'hex') || ' ' || token || ' ' || ttl) END FROM given";
   // If the row has to be waited for, the server looks at what it has become, and at the waiter as it
@@ -152,7 +161,7 @@ table::Dialect make() {
       " + least(w.ttl, $3::bigint), ttl = least(w.ttl, $3::bigint), label = w.label,"
       " waiting = l.waiting - 1, head = w.seq + 1 FROM holdfast_waiter w"
       " WHERE l.name = $1 AND l.owner = $2 AND l.sharing = 0 AND w.name = $1 AND w.seq = l.head"
-      " AND w.mode = 0 AND NOT pg_try_advisory_xact_lock_shared(w.process)"
+      " AND w.mode = 0 AND NOT " HOLDFAST_GONE("w.process")
       " RETURNING l.token, w.seq, w.claim, w.process, l.ttl),"
       " gone AS (DELETE FROM holdfast_waiter w USING given g WHERE w.name = $1 AND w.seq = g.seq)" +
       tell};
@@ -163,7 +172,7 @@ table::Dialect make() {
       " least(ttl, $3::bigint) AS ttl, " HOLDFAST_CLOCK
       " AS now FROM holdfast_waiter WHERE name = $1 ORDER BY seq LIMIT 1),"
       " next AS MATERIALIZED (SELECT * FROM head"
-      " WHERE mode = 0 AND NOT pg_try_advisory_xact_lock_shared(process)),"
+      " WHERE mode = 0 AND NOT " HOLDFAST_GONE("process") "),"
       " given AS (UPDATE holdfast_lock l SET token = greatest(l.token + 1, n.now / 1000),"
       " owner = n.claim, since = n.now,"
       " expires = n.now + n.ttl, ttl = n.ttl, label = n.label, waiting = l.waiting - 1,"
@@ -181,7 +190,8 @@ table::Dialect make() {
       " AND l.expires <= c.now + l.ttl),"
       " added AS (INSERT INTO holdfast_waiter"
       "(name, seq, claim, mode, permits, ttl, process, outlives, since, label)"
-      " SELECT $1, h.line + 1, $2, $3, $4, $5, $6, $7, h.now, $8 FROM held h WHERE NOT EXISTS"
+      " SELECT $1, h.line + 1, $2, $3, $4, $5, " HOLDFAST_PROCESS
+      ", $7, h.now, $8 FROM held h WHERE NOT EXISTS"
       " (SELECT 1 FROM holdfast_waiter w WHERE w.name = $1 AND w.claim = $2) RETURNING seq),"
       " counted AS (UPDATE holdfast_lock l SET waiting = l.waiting + 1, line = added.seq"
       " FROM added WHERE l.name = $1)"
@@ -194,7 +204,7 @@ table::Dialect make() {
       " WHERE since < " HOLDFAST_CLOCK
       " - $1::bigint),"
       " dead AS MATERIALIZED (SELECT name, seq FROM old"
-      " WHERE pg_try_advisory_xact_lock_shared(process))"
+      " WHERE " HOLDFAST_GONE("process") ")"
       " DELETE FROM holdfast_waiter w USING dead d WHERE w.name = d.name AND w.seq = d.seq"};
   return sql;
 }
@@ -204,6 +214,14 @@ table::Dialect make() {
 const table::Dialect& table_sql() {
   static const Eternal<table::Dialect> sql = make();
   return sql;
+}
+
+const char* stay_alive_sql() {
+  // Rows that have most of their time are left alone: what changes nothing is not written to disk.
+  return "UPDATE holdfast_waiter SET process = " HOLDFAST_ALIVE_UNTIL
+         " WHERE name = $1 AND process < 0 AND process > -(" HOLDFAST_MILLISECONDS
+         " + 8000) AND claim IN (SELECT substr($2::bytea, 16 * i + 1, 16)"
+         " FROM generate_series(0, octet_length($2::bytea) / 16 - 1) i)";
 }
 
 }  // namespace holdfast::internal::postgres

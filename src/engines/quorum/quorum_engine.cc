@@ -2,6 +2,7 @@
 #include <map>
 
 #include "base/crowds.h"
+#include "base/known_server.h"
 #include "base/waiting_lines.h"
 #include "engines/quorum/campaign.h"
 #include "engines/quorum/quorum_view.h"
@@ -19,10 +20,17 @@ class QuorumEngine final : public Engine {
       : Engine(runtime),
         options_(options),
         electorate_(std::move(electorate)),
+        known_(electorate_->guarantees()),
         campaign_(runtime, *electorate_, options),
         rounds_(runtime, *electorate_, campaign_, options) {}
 
-  const Guarantees& guarantees() const override { return electorate_->guarantees(); }
+  const Guarantees& guarantees() const override { return known_.guarantees(); }
+  Task<Result<Examination>> examine(Deadline deadline) override {
+    Result<Examination> found = co_await examine_all(*electorate_, request_deadline(deadline));
+    if (!found) co_return found;
+    static_cast<void>(known_.learn(std::move(found).value()));
+    co_return *known_.last();
+  }
   Task<Result<Grant>> acquire(const Claim& claim, const Wait& wait) override;
   Task<std::vector<Result<Grant>>> renew(std::span<const Hold> holds, Deadline deadline) override {
     std::vector<Hold> all(holds.begin(), holds.end());
@@ -86,6 +94,7 @@ class QuorumEngine final : public Engine {
   QuorumOptions options_;
   WaitingLines lines_;
   std::unique_ptr<Electorate> electorate_;
+  KnownServer known_;
   Campaign campaign_;
   RenewalRounds rounds_;
   Crowds crowds_;

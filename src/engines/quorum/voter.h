@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "engines/quorum/ballot.h"
-#include "holdfast/engine.h"
+#include "holdfast/examination.h"
 
 namespace holdfast::internal::quorum {
 
@@ -23,6 +23,8 @@ struct Standing {
   Kind kind = Kind::lost;
   BootTime sent_at{};
 };
+
+class Electorate;
 
 class Voter {
  public:
@@ -81,8 +83,15 @@ class Voter {
   // A client of another kind has the word: has the node tell when it is gone. False if it cannot.
   virtual Task<bool> watch(const Name& name, Deadline deadline) = 0;
 
+  // What this node is. The default knows nothing.
+  virtual Task<Result<Examination>> examine(Deadline deadline);
+
   virtual void stop() = 0;
 };
+
+// All nodes as one: the findings of each, with its name. What one node alone would lower, a quorum is made for.
+// unreachable if fewer than a majority answer.
+Task<Result<Examination>> examine_all(Electorate& electorate, Deadline deadline);
 
 class Electorate {
  public:

@@ -91,6 +91,8 @@ Task<Result<void>> Connection::log_in(Deadline deadline) {
   greeting.push_back({"CLIENT", "SETNAME", login.client_name});
   if (on_info) greeting.push_back({"INFO", settings_.info});
   if (settings_.must_be_master) greeting.push_back(Words{"ROLE"});
+  const std::size_t first_question = greeting.size();
+  greeting.insert(greeting.end(), questions.begin(), questions.end());
   // All in one write, or a short-lived command would wait for each.
   std::deque<Pending> calls;
   std::string bytes;
@@ -100,6 +102,7 @@ Task<Result<void>> Connection::log_in(Deadline deadline) {
   }
   stream_->send(bytes);
   const Reply* complaint = nullptr;
+  std::vector<Reply> answers;
   for (std::size_t i = 0; i < greeting.size(); ++i) {
     co_await calls[i].done.wait(deadline);
     const Result<Answer>& answer = calls[i].outcome;
@@ -109,6 +112,10 @@ Task<Result<void>> Connection::log_in(Deadline deadline) {
     }
     if (!answer) co_return failed(Code::unreachable, closed_ ? why_closed_ : "no answer in time");
     const Reply& reply = answer->reply;
+    if (i >= first_question) {
+      answers.push_back(reply);
+      continue;
+    }
     if (reply.is_error()) complaint = &reply;
     if (i < required && reply.is_error()) co_return failure_of(reply, endpoint_);
     // Without a password the first command of all tells that one is needed.
@@ -118,6 +125,7 @@ Task<Result<void>> Connection::log_in(Deadline deadline) {
       co_return failed(Code::unreachable, "it is a " + reply.at(0).text + " now, not the master");
     }
   }
+  if (on_greeted) co_return on_greeted(answers, endpoint_);
   co_return Result<void>();
 }
 

@@ -55,6 +55,10 @@ class Connection final : private StreamListener {
   std::function<void(const Reply&)> on_push;
   std::function<void()> on_lost;
   std::function<void(const std::string&)> on_info;
+  // What else is asked in the same write as the login, and who hears the answers, errors among them. A failure
+  // refuses the connection.
+  std::vector<Words> questions;
+  std::function<Result<void>(const std::vector<Reply>&, const Endpoint&)> on_greeted;
 
   // unreachable, misconfigured: it never left. unknown: it left, and no reply came by the
   // deadline, before the connection broke, or before `stop`. An error of the server's is an Answer.

@@ -104,6 +104,8 @@ const char* const kTokenKeyPattern = "*:hf[-:+]t*";
 
 std::string sibling_pattern(char letter) { return std::string("*:hf[-:+]") + letter + "*"; }
 
+std::string slot_tag(std::uint16_t slot) { return "{" + numbers_by_slot().at(slot) + "}"; }
+
 std::uint16_t slot_of(std::string_view key) {
   return static_cast<std::uint16_t>(crc16(tag_of(key).value_or(key)) % kSlots);
 }

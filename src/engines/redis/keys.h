@@ -14,6 +14,9 @@ namespace holdfast::internal::redis {
 // The hash slot of a key in a cluster.
 std::uint16_t slot_of(std::string_view key);
 
+// "{123}": puts what contains it into this slot.
+std::string slot_tag(std::uint16_t slot);
+
 // The name of another key in the slot of `name`, whatever braces that has. No two names have one in
 // common. The letters: t q h i of a lock, f x of a fence, r w g o of a lock on many nodes.
 std::string sibling_key(const std::string& name, char letter);

@@ -7,6 +7,13 @@
 namespace holdfast::internal::redis {
 namespace {
 
+TEST(RedisKeys, ATagPutsAChannelIntoItsSlot) {
+  for (const std::string name : {"plain", "a{tag}b", "with space", "a}b", "{}", ""}) {
+    const std::uint16_t slot = slot_of(name);
+    EXPECT_EQ(slot_of("holdfast:0123:4567:" + slot_tag(slot)), slot) << name;
+  }
+}
+
 // The slots were asked of a server with CLUSTER KEYSLOT.
 TEST(RedisKeys, HashesAsTheServerDoes) {
   EXPECT_EQ(slot_of("123456789"), 12739);

@@ -114,15 +114,15 @@ Task<std::vector<Result<Answer>>> Node::run_all(const std::vector<Invocation>& i
 
 // ---- Hearing -----------------------------------------------------------------------------------
 
-Task<Result<void>> Node::listen(Deadline deadline, std::stop_token stop) {
+Task<Result<void>> Node::listen(Deadline deadline, std::stop_token stop, std::string tag) {
   // Not before the command connection: it decides where the server is.
   Result<void> opened = co_await connection_.open(deadline, stop);
   if (!opened) co_return opened;
-  if (subscription_.listening() && subscription_.endpoint() == connection_.endpoint()) {
-    co_return Result<void>();
+  if (subscription_.listening() && subscription_.endpoint() != connection_.endpoint()) {
+    subscription_.drop("the master has moved");
   }
-  if (subscription_.listening()) subscription_.drop("the master has moved");
-  co_return co_await subscription_.listen(deadline, std::move(stop));
+  if (subscription_.listening(tag)) co_return Result<void>();
+  co_return co_await subscription_.listen(deadline, std::move(stop), std::move(tag));
 }
 
 Task<bool> Node::watch_key(const std::string& key, Deadline deadline) {

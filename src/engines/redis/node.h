@@ -32,7 +32,7 @@ class Node {
 
   Connection& connection() { return connection_; }
   const Endpoint& endpoint() const { return connection_.endpoint(); }
-  const std::string& channel() const { return subscription_.channel(); }
+  std::string channel(std::string_view tag = {}) const { return subscription_.channel(tag); }
   // The server began anew less than `span` ago.
   bool has_restarted_within(Duration span) const;
   bool listening() const { return subscription_.listening(); }
@@ -44,8 +44,8 @@ class Node {
   Task<std::vector<Result<Answer>>> run_all(const std::vector<Invocation>& invocations,
                                             Deadline deadline);
 
-  // Makes sure that grants are heard, from the server that is asked.
-  Task<Result<void>> listen(Deadline deadline, std::stop_token stop = {});
+  // Makes sure that grants are heard, from the server that is asked, also on channel(tag).
+  Task<Result<void>> listen(Deadline deadline, std::stop_token stop = {}, std::string tag = {});
   // Has the server tell the waiters of this key when it goes away. False if it cannot; true with
   // their `told` set if it is gone already.
   Task<bool> watch_key(const std::string& key, Deadline deadline);

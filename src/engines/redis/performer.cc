@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "engines/redis/facts.h"
+
 namespace holdfast::internal::redis {
 
 namespace {
@@ -12,12 +14,10 @@ bool is_read_only(const Reply& error) {
 
 }  // namespace
 
-Performer::Performer(Runtime& runtime, const Settings& settings,
-                     std::function<void(const std::string&)> on_info)
+Performer::Performer(Runtime& runtime, const Settings& settings, ServersSettings servers)
     : runtime_(runtime), settings_(settings) {
-  const ServersSettings servers{.connection = settings_.connection,
-                                .request_timeout = settings_.request_timeout,
-                                .on_info = std::move(on_info)};
+  servers.connection = settings_.connection;
+  servers.request_timeout = settings_.request_timeout;
   switch (settings_.layout) {
     case Layout::single:
       servers_ = single_server(runtime, servers, settings_.endpoints.front());
@@ -55,7 +55,7 @@ Task<Result<Performer::Performed>> Performer::perform(const Keys& keys,
     if (route.node) {
       Node& node = *route.node;
       Result<void> ready;
-      if (hear) ready = co_await node.listen(deadline, stop);
+      if (hear) ready = co_await node.listen(deadline, stop, tag_for(keys));
       Result<Answer> answer(Failure(Code::unreachable, {}));
       if (ready) {
         answer = co_await node.run(invocation_for(node), route.asking, deadline, stop);
@@ -135,14 +135,9 @@ Task<Result<void>> Performer::replicated(Node& node, std::uint64_t generation, D
 }
 
 std::optional<std::string> evicting_policy(const std::string& info) {
-  const auto value_of = [&](const std::string& field) {
-    const std::size_t place = info.find("\n" + field + ":");
-    if (place == std::string::npos) return std::string();
-    const std::size_t begin = place + field.size() + 2;
-    return info.substr(begin, info.find('\r', begin) - begin);
-  };
-  std::string policy = value_of("maxmemory_policy");
-  if (policy.empty() || policy == "noeviction" || value_of("maxmemory") == "0") return std::nullopt;
+  std::string policy = info_field(info, "maxmemory_policy");
+  const bool endless = info_field(info, "maxmemory") == "0";
+  if (policy.empty() || policy == "noeviction" || endless) return std::nullopt;
   return policy;
 }
 

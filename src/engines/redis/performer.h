@@ -14,9 +14,8 @@ namespace holdfast::internal::redis {
 
 class Performer {
  public:
-  // `on_info`: what INFO memory said when a connection was opened.
-  Performer(Runtime& runtime, const Settings& settings,
-            std::function<void(const std::string&)> on_info);
+  // `servers`: what is asked when a connection is opened, and who hears it; the rest of it is in `settings`.
+  Performer(Runtime& runtime, const Settings& settings, ServersSettings servers);
 
   // What the server said, and which one.
   struct Performed {
@@ -43,6 +42,10 @@ class Performer {
   Node* known(const Keys& keys) { return servers_->known(slot_for(keys)); }
   // The same, also if that may have changed.
   Node* likely(const Keys& keys) { return servers_->likely(slot_for(keys)); }
+  // Of the channel on which a waiter for these keys is told; see Subscription::channel().
+  std::string tag_for(const Keys& keys) const {
+    return settings_.layout == Layout::cluster ? slot_tag(slot_of(keys.word())) : std::string();
+  }
   // By the caller's limit, or by that of one request.
   Deadline request_deadline(Deadline limit) const {
     return limit.sooner(runtime_.now() + settings_.request_timeout);

@@ -6,6 +6,7 @@
 #include "base/crowds.h"
 #include "base/looked_in_vain.h"
 #include "base/text.h"
+#include "engines/redis/examiner.h"
 #include "engines/redis/lock_view.h"
 #include "engines/redis/performer.h"
 #include "engines/redis/renewals.h"
@@ -37,7 +38,10 @@ class RedisEngine final : public Engine {
  public:
   RedisEngine(const redis::Settings& settings, Runtime& runtime, const ClientOptions& options);
 
-  const Guarantees& guarantees() const override { return guarantees_; }
+  const Guarantees& guarantees() const override { return examiner_.guarantees(); }
+  Task<Result<Examination>> examine(Deadline deadline) override {
+    return examiner_.examine(runtime(), performer_.servers(), request_deadline(deadline));
+  }
   Task<Result<Grant>> acquire(const Claim& claim, const Wait& wait) override;
   Task<std::vector<Result<Grant>>> renew(std::span<const Hold> holds, Deadline deadline) override {
     return renewals_.renew(holds, request_deadline(deadline));
@@ -79,14 +83,14 @@ class RedisEngine final : public Engine {
     return request_deadline(wait.deadline.later(runtime().now() + kGrace));
   }
   Keys keys_of(const Name& name) const { return Keys(settings().prefix + name.bytes()); }
-  static std::string queue_tail(const Claim& claim, const Node& node);
+  static std::string queue_tail(const Claim& claim, const std::string& channel);
 
   // With a waiter the claim is queued, and the waiter stands at the node that has it.
   Task<Result<Asked>> ask(const Claim& claim, const Keys& keys, Waiter* waiter, Deadline deadline,
                           std::stop_token stop);
   Result<Asked> read_answer(const Claim& claim, const Performed& performed) const;
   // Adds the arguments by which a waiter keeps its place; none if it has no place yet.
-  void add_place(const Claim& claim, const Node& node, Words& arguments);
+  void add_place(const Claim& claim, const Node& node, const std::string& tail, Words& arguments);
   // For a reply that no script of ours gives. Its connection is not to be trusted any more.
   static Failure nonsense(Node& node);
   Task<Result<Grant>> wait_in_line(const Claim& claim, const Keys& keys, const Wait& wait);
@@ -94,11 +98,8 @@ class RedisEngine final : public Engine {
   Task<Result<Grant>> leave(const Claim& claim, Failure why);
   Task<Result<Grant>> granted(const Claim& claim, const Asked& asked);
   Task<void> go_on_serving(const Claim& claim, const Keys& keys, Deadline deadline);
-  void check_memory(const std::string& info);
 
-  Guarantees guarantees_;
-  std::shared_ptr<Observer> observer_;
-  bool warned_ = false;
+  redis::Examiner examiner_;
   Script take_{redis::take_source(), {}};
   Script acquire_{redis::acquire_source(), {}};
   Script release_{redis::release_source(), {}};
@@ -122,26 +123,29 @@ Guarantees guarantees_of(redis::Layout layout) {
 RedisEngine::RedisEngine(const redis::Settings& settings, Runtime& runtime,
                          const ClientOptions& options)
     : Engine(runtime),
-      guarantees_(guarantees_of(settings.layout)),
-      observer_(options.observer),
-      performer_(runtime, settings, [this](const std::string& info) { check_memory(info); }),
+      examiner_(guarantees_of(settings.layout), settings.layout, options.observer),
+      performer_(
+          runtime, settings,
+          {.questions = redis::greeting(),
+           .on_greeted = [this](const auto& answers,
+                                const auto& server) { return examiner_.greet(answers, server); }}),
       renewals_(runtime, performer_) {}
 
 // ---- Asking ------------------------------------------------------------------------------------
 
-std::string RedisEngine::queue_tail(const Claim& claim, const Node& node) {
+std::string RedisEngine::queue_tail(const Claim& claim, const std::string& channel) {
   return std::string(letter_of(claim.mode)) + ' ' + std::to_string(claim.permits) + ' ' +
-         std::to_string(milliseconds_of(claim.ttl)) + ' ' + node.channel() + ' ' + claim.label;
+         std::to_string(milliseconds_of(claim.ttl)) + ' ' + channel + ' ' + claim.label;
 }
 
-void RedisEngine::add_place(const Claim& claim, const Node& node, Words& arguments) {
+void RedisEngine::add_place(const Claim& claim, const Node& node, const std::string& tail,
+                            Words& arguments) {
   // A server that began before that has been found by its waiters, if they could.
   constexpr Duration kYoung = std::chrono::seconds(5);
   const bool again = asks_again(claim);
   const bool known = in_line_.contains(claim.id);
   Place& place = in_line_[claim.id];
   if (!known) place.since = claim.since == BootTime() ? runtime().now() : claim.since;
-  const std::string tail = queue_tail(claim, node);
   std::erase(place.tails, tail);
   if (known || again) {
     const bool lost = (again || !place.tails.empty()) && node.has_restarted_within(kYoung);
@@ -164,6 +168,8 @@ Task<Result<RedisEngine::Asked>> RedisEngine::ask(const Claim& claim, const Keys
       waiter->emplace(node, claim, std::string(keys.word()));
     }
     const bool looks = waiter && (in_line_.contains(claim.id) || asks_again(claim));
+    const std::string tail =
+        queue_tail(claim, node.channel(waiter ? performer_.tag_for(keys) : ""));
     Words arguments;
     arguments.join({claim.id.digits(), " ", claim.label})
         .add(milliseconds_of(claim.ttl))
@@ -172,8 +178,8 @@ Task<Result<RedisEngine::Asked>> RedisEngine::ask(const Claim& claim, const Keys
         .add(looks    ? "2"
              : waiter ? "1"
                       : "0")
-        .add(queue_tail(claim, node));
-    if (waiter) add_place(claim, node, arguments);
+        .add(tail);
+    if (waiter) add_place(claim, node, tail, arguments);
     return Invocation{&acquire_, &keys, std::move(arguments)};
   };
   const Result<Performed> performed = co_await performer_.perform(
@@ -474,18 +480,6 @@ Task<Result<std::vector<LockInfo>>> RedisEngine::list(const std::string& prefix,
 Task<void> RedisEngine::close() {
   performer_.servers().stop();
   co_return;
-}
-
-// A server that may throw the lock away to save memory: that must be said.
-void RedisEngine::check_memory(const std::string& info) {
-  const std::optional<std::string> policy = redis::evicting_policy(info);
-  if (warned_ || !policy) return;
-  warned_ = true;
-  if (!observer_) return;
-  observer_->on_warning("this Redis may evict locks when its memory is full (maxmemory-policy " +
-                        printable(*policy) +
-                        "): two clients could then hold the same one. Set noeviction, " +
-                        "or use a server of its own for locks");
 }
 
 }  // namespace

@@ -43,6 +43,8 @@ struct ServersSettings {
   ConnectionSettings connection;
   Duration request_timeout = std::chrono::seconds(5);
   std::function<void(const std::string&)> on_info;
+  std::vector<Words> questions;  // see Connection
+  std::function<Result<void>(const std::vector<Reply>&, const Endpoint&)> on_greeted;
 };
 
 std::unique_ptr<Servers> single_server(Runtime& runtime, const ServersSettings& settings,

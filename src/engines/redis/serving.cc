@@ -5,8 +5,8 @@ namespace holdfast::internal::redis {
 // A waiter is
 //   here   if a client listens on its channel;
 //   dead   if none does, though one did since this server began;
-//   away   if its channel was made on another run of the server, or on another server (the channel's name ends
-//          with the run id): after a restart, a failover or a move of its slot it has not come back yet.
+//   away   if its channel was made on another run of the server, or on another server (the channel's name has
+//          the run id in it): after a restart, a failover or a move of its slot it has not come back yet.
 // An open connection proves little: its client may be stopped. A release does not ask for more: it hands the
 // lock to the head of the queue if that is here, for a short time. But when the lock is found free although
 // somebody waits, the last offer may have lapsed, and the next ones would too, one after the other. Likewise
@@ -42,7 +42,7 @@ local function state_of(channel)
     if redis.call('PUBSUB', 'NUMSUB', channel)[2] > 0 then
       states[channel] = 'here'
     else
-      local made_on = string.match(channel, '^holdfast:%x+:(%x+)$')
+      local made_on = string.match(channel, '^holdfast:%x+:(%x+)')
       local away = made_on and run_id() ~= '' and made_on ~= run_id()
       states[channel] = away and 'away' or 'dead'
     end

@@ -39,6 +39,8 @@ std::unique_ptr<Node> make_node(Runtime& runtime, const ServersSettings& setting
   auto node =
       std::make_unique<Node>(runtime, settings.connection, where, settings.request_timeout, true);
   node->connection().on_info = settings.on_info;
+  node->connection().questions = settings.questions;
+  node->connection().on_greeted = settings.on_greeted;
   return node;
 }
 

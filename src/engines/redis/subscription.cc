@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "base/random.h"
+#include "engines/redis/facts.h"
 
 namespace holdfast::internal::redis {
 
@@ -14,17 +15,6 @@ constexpr std::string_view kInvalidations = "__redis__:invalidate";
 ConnectionSettings with_server_info(ConnectionSettings settings) {
   settings.info = "server";
   return settings;
-}
-
-// The value of "\nFIELD:value\r\n"; empty if there is none.
-std::string_view field_of(std::string_view info, std::string_view field) {
-  for (std::size_t at = info.find(field); at != std::string_view::npos;
-       at = info.find(field, at + 1)) {
-    const std::size_t begin = at + field.size();
-    if (at == 0 || info[at - 1] != '\n' || !info.substr(begin).starts_with(':')) continue;
-    return info.substr(begin + 1, info.find_first_of("\r\n", begin) - begin - 1);
-  }
-  return {};
 }
 
 }  // namespace
@@ -67,12 +57,14 @@ Subscription::Subscription(Runtime& runtime, const ConnectionSettings& settings,
   }
   connection_.on_lost = [this] {
     listening_ = false;
+    tags_.clear();
     if (on_lost) on_lost();
   };
 }
 
-Task<Result<void>> Subscription::listen(Deadline deadline, std::stop_token stop) {
-  if (listening()) co_return Result<void>();
+Task<Result<void>> Subscription::listen(Deadline deadline, std::stop_token stop, std::string tag) {
+  if (listening(tag)) co_return Result<void>();
+  if (listening()) co_return co_await add_tag(std::move(tag), deadline, std::move(stop));
   // In the background: whoever asked first may give up first, and a server answers CLIENT ID and
   // PUBLISH only before the first SUBSCRIBE.
   if (!subscribing_) {
@@ -80,14 +72,29 @@ Task<Result<void>> Subscription::listen(Deadline deadline, std::stop_token stop)
     subscribed_.reset();
     background_.spawn(subscribe_in_background());
   }
-  const Woken woken = co_await subscribed_.wait(deadline, std::move(stop));
+  const Woken woken = co_await subscribed_.wait(deadline, stop);
   if (woken == Woken::timed_out) {
     co_return Failure(Code::unreachable, "the subscription was not confirmed in time");
   }
   if (woken == Woken::cancelled) co_return Failure(Code::cancelled, "cancelled by the caller");
-  if (listening()) co_return Result<void>();
+  if (listening(tag)) co_return Result<void>();
+  if (listening()) co_return co_await add_tag(std::move(tag), deadline, std::move(stop));
   if (!last_try_) co_return last_try_.failure();
   co_return Failure(Code::unreachable, "the connection broke again");
+}
+
+Task<Result<void>> Subscription::add_tag(std::string tag, Deadline deadline, std::stop_token stop) {
+  const std::uint64_t generation = connection_.generation();
+  std::string command = encode({"SUBSCRIBE", channel(tag)});
+  const Result<Answer> answer =
+      co_await connection_.call(std::move(command), deadline, std::move(stop));
+  if (!answer) co_return Failure(Code::unreachable, answer.message());
+  if (answer->reply.is_error()) co_return failure_of(answer->reply, endpoint());
+  if (!listening() || connection_.generation() != generation) {
+    co_return Failure(Code::unreachable, "the connection broke again");
+  }
+  tags_.insert(std::move(tag));
+  co_return Result<void>();
 }
 
 Task<void> Subscription::subscribe_in_background() {
@@ -141,11 +148,11 @@ Task<bool> Subscription::ping(Deadline deadline) {
 
 void Subscription::on_server_info(const std::string& info) {
   constexpr std::size_t kEnough = 8;  // as the scripts take of it
-  const std::string_view run = field_of(info, "run_id").substr(0, kEnough);
-  const std::string_view text = field_of(info, "uptime_in_seconds");
+  const std::string run = info_field(info, "run_id").substr(0, kEnough);
+  const std::string text = info_field(info, "uptime_in_seconds");
   std::uint32_t uptime_s = 0;
   const auto uptime = std::from_chars(text.data(), text.data() + text.size(), uptime_s);
-  const bool hex = run.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+  const bool hex = run.find_first_not_of("0123456789abcdef") == std::string::npos;
   std::string channel = base_channel_;
   if (run.size() == kEnough && hex) channel.append(":").append(run);
   if (channel_ == channel) return;
@@ -164,7 +171,8 @@ void Subscription::on_push(const Reply& reply) {
     }
     return;
   }
-  if (reply.at(1).text != channel_) return;
+  const std::string& heard_on = reply.at(1).text;
+  if (heard_on != channel_ && !heard_on.starts_with(channel_ + ":{")) return;
   const std::string& text = reply.at(2).text;
   if (const auto pushed = parse_pushed_grant(text, proven_at_); pushed && on_grant) {
     on_grant(*pushed);

@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <unordered_set>
 
 #include "engines/redis/connection.h"
 #include "holdfast/engine.h"
@@ -38,12 +39,19 @@ class Subscription {
   // "holdfast:NUMBER"; with `channel_per_run` "holdfast:NUMBER:RUN", another one after each restart of the server:
   // it tells on which run of which server it was subscribed to. (Not if the server does not say, because the
   // user may not use INFO.)
-  const std::string& channel() const { return channel_; }
+  // With a tag, the part of it that is in the slot of a lock: in a cluster the script of a lock may publish in the
+  // lock's slot only, where the server makes sharded channels of all (ElastiCache Serverless does). At most one for
+  // each slot; they stay until the connection ends.
+  std::string channel(std::string_view tag = {}) const {
+    return tag.empty() ? channel_ : channel_ + ":" + std::string(tag);
+  }
   // When the server began, if it was another run of it that was listened to before.
   const std::optional<BootTime>& server_began_again() const { return server_began_again_; }
-  // Makes sure that the server knows the channel.
-  Task<Result<void>> listen(Deadline deadline, std::stop_token stop = {});
-  bool listening() const { return listening_ && connection_.connected(); }
+  // Makes sure that the server knows the channel, with the tag if there is one.
+  Task<Result<void>> listen(Deadline deadline, std::stop_token stop = {}, std::string tag = {});
+  bool listening(const std::string& tag = {}) const {
+    return listening_ && connection_.connected() && (tag.empty() || tags_.contains(tag));
+  }
   const Endpoint& endpoint() const { return connection_.endpoint(); }
   // The server's number for this connection; another one after each reconnection.
   std::int64_t client_id() const { return client_id_; }
@@ -55,6 +63,7 @@ class Subscription {
  private:
   Task<void> subscribe_in_background();
   Task<Result<void>> subscribe(Deadline deadline);
+  Task<Result<void>> add_tag(std::string tag, Deadline deadline, std::stop_token stop);
   void on_push(const Reply& reply);
   void on_server_info(const std::string& info);
 
@@ -67,6 +76,7 @@ class Subscription {
   bool subscribing_ = false;
   Event subscribed_;
   bool listening_ = false;
+  std::unordered_set<std::string> tags_;  // that this connection listens to
   std::int64_t client_id_ = 0;
   BootTime proven_at_{};  // what arrives now was made after this
   Result<void> last_try_;

@@ -44,9 +44,11 @@ std::string field_of(const std::string& info, const std::string& field) {
 }  // namespace
 
 Identity Identity::from(const std::string& info) {
+  // Valkey calls it by another name.
+  const std::string mode = field_of(info, "redis_mode");
   return Identity{.run_id = field_of(info, "run_id"),
                   .role = field_of(info, "role"),
-                  .mode = field_of(info, "redis_mode"),
+                  .mode = mode.empty() ? field_of(info, "server_mode") : mode,
                   .keeps_data = field_of(info, "aof_enabled") == "1",
                   .evicts = redis::evicting_policy(info).value_or("")};
 }

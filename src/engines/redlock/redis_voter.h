@@ -65,6 +65,7 @@ class RedisVoter final : public quorum::Voter {
   bool listening() const override { return node_->listening(); }
   std::unique_ptr<Place> stand(const Claim& claim, Event& told) override;
   Task<bool> watch(const Name& name, Deadline deadline) override;
+  Task<Result<Examination>> examine(Deadline deadline) override;
   void stop() override { node_->stop(); }
 
   const Identity& identity() const { return identity_; }

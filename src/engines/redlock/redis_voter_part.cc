@@ -3,11 +3,28 @@
 #include <charconv>
 #include <set>
 
+#include "base/looked_in_vain.h"
+#include "engines/redis/facts.h"
 #include "engines/redis/lock_view.h"
 #include "engines/redis/performer.h"
 #include "engines/redlock/redis_voter.h"
 
 namespace holdfast::internal::redlock {
+
+Task<Result<Examination>> RedisVoter::examine(Deadline deadline) {
+  std::vector<std::string> commands;
+  for (const redis::Words& words : redis::greeting()) commands.push_back(redis::encode(words));
+  std::vector<Result<redis::Answer>> answers =
+      co_await node_->connection().call_all(std::move(commands), deadline);
+  std::vector<redis::Reply> replies;
+  for (Result<redis::Answer>& answer : answers) {
+    if (!answer) co_return looked_in_vain(answer.failure());
+    replies.push_back(std::move(answer->reply));
+  }
+  redis::Facts facts = redis::facts_from(replies, redis::Layout::single, endpoint_.display());
+  facts.in_quorum = true;
+  co_return redis::examined(facts);
+}
 
 using redis::Answer;
 using redis::Keys;

@@ -223,7 +223,9 @@ Task<Acquisition::Step> Acquisition::start_over() {
   if (made->ok()) {
     const SqlRows& answer = made->results.back();
     const std::int64_t us = asked && !answer.empty() ? answer.number(0, 0) : 0;
-    if (us > 0) co_return co_await sit_out(std::chrono::microseconds(us));
+    // No grant is longer than that; a server that says so makes no sense.
+    constexpr std::chrono::microseconds kMost = std::chrono::hours(24 * 31);
+    if (us > 0) co_return co_await sit_out(std::min(std::chrono::microseconds(us), kMost));
     co_return Step::again;
   }
   // Where it failed, the session's variables are not what they were.

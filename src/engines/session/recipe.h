@@ -32,6 +32,17 @@ struct Opened {
 
 using Batch = std::vector<SqlStatement>;
 
+// The answer of the last statement of such a batch. `more`: columns that the recipe reads itself.
+inline SqlShape hold_row(const std::string& more = "") { return row_if_any("np" + more); }
+
+// What a recipe promises; with tokens=no nobody remembers who held what before a restart.
+inline Guarantees promised(Guarantees guarantees, bool tokens) {
+  if (tokens) return guarantees;
+  guarantees.token = TokenStrength::none;
+  guarantees.exclusion = Exclusion::best_effort;
+  return guarantees;
+}
+
 enum class Trouble {
   other,
   busy,         // somebody else has the lock
@@ -44,7 +55,6 @@ class Recipe {
  public:
   virtual ~Recipe() = default;
 
-  virtual const Guarantees& guarantees() const = 0;
   virtual Key key_of(const Name& name) const = 0;
   // How long the prefix of the client is, which stands in front of Key::name.
   virtual std::size_t prefix_size() const = 0;

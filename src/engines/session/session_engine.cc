@@ -1,7 +1,7 @@
 #include "engines/session/session_engine.h"
 
 #include <algorithm>
-#include <map>
+#include <functional>
 
 #include "base/looked_in_vain.h"
 #include "engines/session/acquisition.h"
@@ -18,15 +18,20 @@ Failure cancelled(const char* why = "cancelled by the caller") {
 
 class SessionEngine final : public Engine {
  public:
-  SessionEngine(Runtime& runtime, std::unique_ptr<Recipe> recipe, const Limits& limits)
+  SessionEngine(Runtime& runtime, std::unique_ptr<Recipe> recipe, const Limits& limits,
+                std::shared_ptr<ServerExaminer> examiner)
       : Engine(runtime),
+        examiner_(std::move(examiner)),
         recipe_(std::move(recipe)),
         limits_(limits),
         sessions_(runtime, *recipe_, limits.connections, limits.idle_connections),
         background_(runtime) {}
   ~SessionEngine() override { background_.abandon(); }
 
-  const Guarantees& guarantees() const override { return recipe_->guarantees(); }
+  const Guarantees& guarantees() const override { return examiner_->guarantees(); }
+  Task<Result<Examination>> examine(Deadline deadline) override {
+    return examiner_->examine(request_deadline(deadline));
+  }
   Task<Result<Grant>> acquire(const Claim& claim, const Wait& wait) override;
   Task<std::vector<Result<Grant>>> renew(std::span<const Hold> holds, Deadline deadline) override;
   Task<Result<bool>> release(const Claim& claim, Deadline deadline) override;
@@ -67,11 +72,13 @@ class SessionEngine final : public Engine {
   void drop(const std::shared_ptr<Held>& held);
   void begin_to_confirm(const std::shared_ptr<Held>& held);
   Task<Result<Grant>> confirmed(std::shared_ptr<Held> held, Deadline deadline);
-  Task<Result<SqlOutcome>> ask(Batch batch, Deadline deadline);
+  // `make` makes the batch once there is a connection: the dialect is not known before.
+  Task<Result<SqlOutcome>> ask(std::function<Batch()> make, Deadline deadline);
   Task<Result<bool>> end_stray(const Claim& claim, Deadline deadline);
   void clean_in_time();
   Task<void> clean();
 
+  std::shared_ptr<ServerExaminer> examiner_;
   std::unique_ptr<Recipe> recipe_;
   const Limits limits_;
   Sessions sessions_;
@@ -120,8 +127,15 @@ Task<Result<Grant>> SessionEngine::obtain(const Claim& claim, const Wait& wait) 
   const auto held = std::make_shared<Held>(claim, recipe_->key_of(claim.name));
   Acquisition acquisition(runtime(), *recipe_, sessions_, limits_.request_timeout, *held, wait,
                           strays_);
-  const Result<void> got = co_await acquisition.run();
-  if (!got) co_return got.failure();
+  const Result<void> got = co_await contained(acquisition.run());
+  if (!got) {
+    // By an exception: what it holds, or waits for, ends with its session.
+    if (held->session) {
+      strays_.add(claim.id, held->session->opened());
+      sessions_.forget(std::exchange(held->session, nullptr));
+    }
+    co_return got.failure();
+  }
   keep(held);
   co_return Grant{held->token, held->counted_from, claim.ttl};
 }
@@ -144,9 +158,10 @@ void SessionEngine::clean_in_time() {
 
 Task<void> SessionEngine::clean() {
   constexpr Duration kLongDead = std::chrono::hours(1);
-  Batch batch = recipe_->clean(kLongDead);
+  if (recipe_->clean(kLongDead).empty()) co_return;
+  std::function<Batch()> make = [this] { return recipe_->clean(kLongDead); };
   // If it fails, somebody will do it another time.
-  if (!batch.empty()) static_cast<void>(co_await ask(std::move(batch), Deadline::never()));
+  static_cast<void>(co_await ask(std::move(make), Deadline::never()));
 }
 
 // What nobody renews ends by its ttl, and what the server ends is told at once.
@@ -221,7 +236,7 @@ Task<std::vector<Result<Grant>>> SessionEngine::renew(std::span<const Hold> hold
   outcomes.reserve(holds.size());
   for (const std::shared_ptr<Held>& held : all) {
     if (held) {
-      outcomes.push_back(co_await confirmed(held, limit));
+      outcomes.push_back(co_await contained(confirmed(held, limit)));
     } else {
       outcomes.emplace_back(gone());
     }
@@ -291,13 +306,12 @@ Task<void> SessionEngine::close() {
 
 // ---- Looking -----------------------------------------------------------------------------------
 
-Task<Result<SqlOutcome>> SessionEngine::ask(Batch batch, Deadline deadline) {
+Task<Result<SqlOutcome>> SessionEngine::ask(std::function<Batch()> make, Deadline deadline) {
   const Deadline limit = request_deadline(deadline);
   for (int attempt = 0;; ++attempt) {
     const Result<ClerkLoan> clerk = co_await sessions_.take_clerk(limit);
     if (!clerk) co_return clerk.failure();
-    Batch copy = batch;
-    SqlOutcome outcome = co_await (*clerk)->ask(std::move(copy), limit);
+    SqlOutcome outcome = co_await (*clerk)->ask(make(), limit);
     if (outcome.ok()) co_return outcome;
     // One that the server had ended while it was idle says nothing about the server.
     if (outcome.error->lost && attempt < 2 && !limit.passed(runtime().now())) continue;
@@ -307,7 +321,8 @@ Task<Result<SqlOutcome>> SessionEngine::ask(Batch batch, Deadline deadline) {
 }
 
 Task<Result<LockInfo>> SessionEngine::inspect(const Name& name, Deadline deadline) {
-  const Result<SqlOutcome> outcome = co_await ask(recipe_->look(recipe_->key_of(name)), deadline);
+  std::function<Batch()> look = [&] { return recipe_->look(recipe_->key_of(name)); };
+  const Result<SqlOutcome> outcome = co_await ask(std::move(look), deadline);
   if (!outcome) co_return outcome.failure();
   if (!outcome->ok()) co_return LockInfo{.name = name};  // no tables yet
   co_return recipe_->seen(name, *outcome);
@@ -315,7 +330,8 @@ Task<Result<LockInfo>> SessionEngine::inspect(const Name& name, Deadline deadlin
 
 Task<Result<std::vector<LockInfo>>> SessionEngine::list(const std::string& prefix,
                                                         Deadline deadline) {
-  const Result<SqlOutcome> outcome = co_await ask(recipe_->look_at_all(prefix), deadline);
+  std::function<Batch()> look = [&] { return recipe_->look_at_all(prefix); };
+  const Result<SqlOutcome> outcome = co_await ask(std::move(look), deadline);
   if (!outcome) co_return outcome.failure();
   std::vector<LockInfo> all;
   if (outcome->ok()) all = recipe_->all_seen(*outcome);
@@ -356,8 +372,9 @@ Task<Result<void>> SessionEngine::evict(const Name& name, Token token, Deadline 
 }  // namespace
 
 std::unique_ptr<Engine> make_session_engine(Runtime& runtime, std::unique_ptr<Recipe> recipe,
-                                            const Limits& limits) {
-  return std::make_unique<SessionEngine>(runtime, std::move(recipe), limits);
+                                            const Limits& limits,
+                                            std::shared_ptr<ServerExaminer> examiner) {
+  return std::make_unique<SessionEngine>(runtime, std::move(recipe), limits, std::move(examiner));
 }
 
 }  // namespace holdfast::internal::session

@@ -10,6 +10,7 @@
 
 #include <memory>
 
+#include "base/known_server.h"
 #include "engines/session/recipe.h"
 #include "holdfast/engine.h"
 
@@ -21,7 +22,9 @@ struct Limits {
   std::size_t idle_connections = 0;
 };
 
+// `examiner` is the one that looks at the connections of the recipe.
 std::unique_ptr<Engine> make_session_engine(Runtime& runtime, std::unique_ptr<Recipe> recipe,
-                                            const Limits& limits);
+                                            const Limits& limits,
+                                            std::shared_ptr<ServerExaminer> examiner);
 
 }  // namespace holdfast::internal::session

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "base/exhausted.h"
+#include "base/known_server.h"
 #include "base/process.h"
 #include "base/text.h"
 #include "engines/sqlite/database_files.h"
@@ -50,7 +51,7 @@ class SqliteEngine final : public Engine {
         ownership_(Ownership::of_this_process()),
         label_(options.label),
         request_timeout_(options.request_timeout),
-        guarantees_(sqlite_guarantees()),
+        known_(sqlite_guarantees()),
         deaths_(runtime),
         resends_(runtime) {}
 
@@ -58,7 +59,8 @@ class SqliteEngine final : public Engine {
   // again then, within its deadline, and can be cancelled.
   Result<void> open();
 
-  const Guarantees& guarantees() const override { return guarantees_; }
+  const Guarantees& guarantees() const override { return known_.guarantees(); }
+  Task<Result<Examination>> examine(Deadline deadline) override;
   int liveness_descriptor() const override { return store_ ? store_->liveness.descriptor() : -1; }
 
   Task<Result<Grant>> acquire(const Claim& claim, const Wait& wait) override;
@@ -111,7 +113,7 @@ class SqliteEngine final : public Engine {
   const Ownership ownership_;
   const std::string label_;
   const Duration request_timeout_;
-  Guarantees guarantees_;
+  KnownServer known_;
   std::unique_ptr<Store> store_;       // null: not opened yet
   std::optional<sqlite::Error> busy_;  // the last one: somebody is in the way
   std::optional<Failure> replaced_;
@@ -119,6 +121,23 @@ class SqliteEngine final : public Engine {
   std::unordered_map<ClaimId, Waiter*> waiters_;
   TaskGroup resends_;
 };
+
+Task<Result<Examination>> SqliteEngine::examine(Deadline deadline) {
+  const auto nothing = [](LockTable&) { return true; };
+  const Result<bool> usable = co_await transact(nothing, deadline);
+  if (!usable) co_return usable.failure();
+  Examination found;
+  found.product = "SQLite";
+  found.version = sqlite::library_version();
+  found.server = "SQLite in " + options_.path.string();
+  found.settings.push_back({"synchronous", options_.sync_every_commit ? "FULL" : "NORMAL"});
+  found.settings.push_back({"journal_mode", "WAL"});
+  found.findings.push_back({Severity::good, "sqlite-file",
+                            "the file is on this machine, belongs to this user, and can be locked",
+                            ""});
+  static_cast<void>(known_.learn(std::move(found)));
+  co_return *known_.last();
+}
 
 // ---- Transactions ------------------------------------------------------------------------------
 

@@ -17,8 +17,7 @@
 #include <string_view>
 #include <vector>
 
-#include "holdfast/ids.h"
-#include "wire/sql_connection.h"
+#include "engines/table/key.h"
 
 namespace holdfast::internal::table {
 
@@ -44,9 +43,6 @@ struct Dialect {
   // name, full name, claim, ttl, label -> the token, if it was free, had expired, or is the claim's
   // already; and if nobody waits. Else no row. The last of them answers.
   std::vector<std::string> take;
-  // Where no statement both changes and returns: `take` returns no rows, and the token is SqlRows::id,
-  // 0 if it was not taken.
-  bool token_is_id = false;
   // name, claim. Changes one row, if the claim held and nobody waits.
   std::string free;
   // The same two for a row that is known to move about (see RowMoves), where there is such a thing: then
@@ -103,22 +99,5 @@ struct Dialect {
   // before. Removes holders that expired, and waiters that came and are gone, before that moment.
   std::vector<std::string> clean;
 };
-
-// Under which key a name's rows stand: itself, or its hash if it is too long for an index.
-struct Key {
-  explicit Key(const std::string& full_name);
-
-  std::string key;
-  SqlValue full_name;  // null if it is the key
-
-  // The name that stands behind a row.
-  static std::string name_of(const std::string& key, const std::optional<std::string>& full_name);
-};
-
-inline SqlValue to_value(const ClaimId& claim) {
-  const auto& bytes = claim.bytes();
-  return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-}
-inline SqlValue to_value(std::int64_t number) { return number; }
 
 }  // namespace holdfast::internal::table

@@ -1,7 +1,6 @@
 #include "engines/table/server_rows.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace holdfast::internal::table {
 
@@ -15,12 +14,6 @@ SqlValue to_value(const std::optional<std::string>& bytes) {
 }
 
 }  // namespace
-
-ClaimId claim_from(const std::string& bytes) {
-  std::array<std::uint8_t, ClaimId::kBytes> raw{};
-  std::memcpy(raw.data(), bytes.data(), std::min(bytes.size(), raw.size()));
-  return ClaimId(raw);
-}
 
 // ---- Reading -----------------------------------------------------------------------------------
 

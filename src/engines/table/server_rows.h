@@ -76,7 +76,4 @@ class ServerRows final : public Rows {
   std::vector<SqlStatement> changes_;
 };
 
-// Claim ids travel as their 16 bytes.
-ClaimId claim_from(const std::string& bytes);
-
 }  // namespace holdfast::internal::table

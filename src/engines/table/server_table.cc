@@ -12,66 +12,16 @@ constexpr Duration kCleanEvery = std::chrono::minutes(10);
 // Who is dead for so long is not waited for by anybody.
 constexpr Duration kLongDead = std::chrono::hours(1);
 
-// What was tried a second time, and failed then, may still have been done the first time.
-Failure unknown(const Failure& failure) { return Failure(Code::unknown, failure.message()); }
-
 }  // namespace
 
 // ---- Requests ----------------------------------------------------------------------------------
-
-Task<std::optional<Failure>> ServerTable::recover(SqlError error, Deadline limit,
-                                                  Deadline deadline) {
-  const Failure failure = server_.failure_of(error);
-  if (limit.passed(runtime_.now()) || error.cancelled) co_return failure;
-  // Another connection may tell; each request can be repeated.
-  if (error.lost && error.may_have_run) co_return std::nullopt;
-  if (error.lost) co_return failure;
-  const Trouble trouble = server_.trouble_with(error);
-  if (trouble == Trouble::other) co_return failure;
-  if (trouble == Trouble::no_table) {
-    const Result<void> made = co_await server_.make_tables(deadline);
-    if (!made) co_return made.failure();
-    co_return std::nullopt;
-  }
-  const BootTime again = runtime_.now() + runtime_.jitter(std::chrono::milliseconds(2), 0.9);
-  static_cast<void>(co_await sleep_until(runtime_, again));
-  co_return std::nullopt;
-}
 
 Task<Result<ServerTable::Asked>> ServerTable::ask(std::vector<SqlStatement> statements,
                                                   Deadline deadline, std::stop_token stop,
                                                   Urgency urgency,
                                                   std::optional<std::size_t> last) {
-  return ask_on(server_.connections(), std::move(statements), deadline, std::move(stop), urgency,
-                last);
-}
-
-Task<Result<ServerTable::Asked>> ServerTable::ask_on(ConnectionPool& connections,
-                                                     std::vector<SqlStatement> statements,
-                                                     Deadline deadline, std::stop_token stop,
-                                                     Urgency urgency,
-                                                     std::optional<std::size_t> last) {
-  bool repeated = false;
-  for (;;) {
-    SqlOutcome outcome;
-    Deadline limit = deadline;
-    {
-      Result<ConnectionPool::Loan> loan = co_await connections.take(deadline, stop, urgency);
-      if (!loan) co_return repeated ? unknown(loan.failure()) : loan.failure();
-      loan->set_in_transaction(true);
-      limit = deadline.sooner(runtime_.now() + request_timeout_);
-      // Not to be cancelled: that closes the connection, and the server may execute what has
-      // arrived there after we have taken it back elsewhere.
-      outcome = co_await (*loan)->run(statements, limit);
-      if (last && outcome.results.size() > *last) outcome.error.reset();
-      // After an error it may be inside one; that is rare enough to begin with another.
-      loan->set_in_transaction(!outcome.ok());
-    }
-    if (outcome.ok()) co_return Asked{std::move(outcome), repeated};
-    const std::optional<Failure> failure = co_await recover(*outcome.error, limit, deadline);
-    if (failure) co_return repeated ? unknown(*failure) : *failure;
-    repeated = repeated || outcome.error->may_have_run;
-  }
+  return requests_.ask(server_.connections(), std::move(statements), deadline, std::move(stop),
+                       urgency, last);
 }
 
 Task<Result<ServerTable::Turned>> ServerTable::take_turn(Key key, ClaimId claim, bool make,
@@ -109,7 +59,7 @@ Task<Result<std::optional<ServerTable::Turned>>> ServerTable::try_turn(
         co_await server_.connections().take(deadline, stop, urgency);
     if (!loan) co_return loan.failure();
     loan->set_in_transaction(true);
-    limit = deadline.sooner(runtime_.now() + request_timeout_);
+    limit = requests_.limit_of(deadline);
     SqlOutcome outcome = co_await (*loan)->run(std::move(questions), limit, stop);
     if (outcome.error && outcome.error->lost) {
       // Nothing was committed, and the server rolls it back.
@@ -151,7 +101,7 @@ Task<Result<std::optional<ServerTable::Turned>>> ServerTable::try_turn(
     }
   }
   if (error) {
-    const std::optional<Failure> failure = co_await recover(*error, limit, deadline);
+    const std::optional<Failure> failure = co_await requests_.recover(*error, limit, deadline);
     if (failure) co_return *failure;
   }
   co_return std::optional<Turned>();
@@ -170,7 +120,8 @@ ServerTable::Ending ServerTable::ending_of(Turn& turn, const ServerRows& rows, b
   for (const Wake& wake : turn.take_wakes()) {
     // Nobody here watches another: there is nothing to learn but a grant.
     if (!wake.given) continue;
-    if (wake.process == server_.process()) {
+    // (Below zero: it looks for itself, and may be of this client.)
+    if (wake.process == server_.process() || wake.process < 0) {
       ending.at_home.push_back(wake);
     } else {
       server_.wake(wake, rows, ending.statements, after);
@@ -199,9 +150,7 @@ Task<Result<Taken>> ServerTable::take(const Claim& claim, Deadline deadline, std
   if (!asked) co_return asked.failure();
   Taken taken{.sent_at = asked->outcome.sent_at};
   const SqlRows& rows = asked->outcome.results.back();
-  if (sql.token_is_id) {
-    if (rows.id > 0) taken.given = Given{Token(rows.id), claim.ttl};
-  } else if (!rows.empty()) {
+  if (!rows.empty()) {
     taken.given = Given{token_from(rows.number(0, 0)), claim.ttl};
     if (!sql.take_moving.empty()) moves_.seen(key.key, rows.bytes(0, 1), runtime_.now());
   }
@@ -278,11 +227,12 @@ Task<Result<std::optional<Taken>>> ServerTable::enqueue(const Claim& claim, cons
 }
 
 Task<Result<Taken>> ServerTable::look(const Claim& claim, Deadline deadline, std::stop_token stop) {
-  std::vector<SqlStatement> statements;
-  statements.push_back({server_.dialect().look, {key_of(claim.name).key, to_value(claim.id)}});
+  const std::string key = key_of(claim.name).key;
+  std::vector<SqlStatement> statements = server_.with_look(key, claim.id);
+  statements.push_back({server_.dialect().look, {key, to_value(claim.id)}});
   const Result<Asked> asked = co_await ask(std::move(statements), deadline, stop);
   if (!asked) co_return looked_in_vain(asked.failure());
-  const SqlRows& rows = asked->outcome.results.at(0);
+  const SqlRows& rows = asked->outcome.results.back();
   Taken taken{.sent_at = asked->outcome.sent_at};
   Standing& standing = taken.standing;
   standing.turn_may_help = true;

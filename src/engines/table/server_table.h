@@ -15,57 +15,36 @@
 
 #include <unordered_set>
 
+#include "engines/table/lock_table.h"
 #include "engines/table/row_moves.h"
 #include "engines/table/table_server.h"
 
 namespace holdfast::internal::table {
 
-// What the table says of a claim that does not hold.
-struct Standing {
-  InTheWay in_the_way;
-  bool waits = false;          // it stands in the queue
-  bool holds = false;          // after a look: it was granted the lock meanwhile
-  bool turn_may_help = false;  // somebody's time is over, or the claim is not where it was
-  // After a turn: the last token that had been given. What the claim is given later is higher.
-  Token last_token;
-};
-
-struct Taken {
-  std::optional<Given> given;
-  Standing standing;     // if it was not given
-  bool in_turn = false;  // the row was ours alone when this was found
-  BootTime sent_at;      // of the first request: before anything was granted
-};
-
-class ServerTable {
+class ServerTable final : public LockTable {
  public:
-  // No request is waited for longer than `request_timeout`; a connection for it, until the caller's
-  // deadline.
-  ServerTable(Runtime& runtime, TableServer& server, std::string prefix, Duration request_timeout)
+  ServerTable(Runtime& runtime, std::unique_ptr<TableServer> server, std::string prefix,
+              Duration request_timeout)
       : runtime_(runtime),
-        server_(server),
+        owned_(std::move(server)),
+        server_(*owned_),
         prefix_(std::move(prefix)),
-        request_timeout_(request_timeout),
+        requests_(runtime, server_, request_timeout),
         background_(runtime) {}
 
-  // Nothing given: it is not free, or others wait. For exclusive claims.
-  Task<Result<Taken>> take(const Claim& claim, Deadline deadline, std::stop_token stop);
-  // The long way: in turn, and with `queue` into the queue.
+  Waking& waking() override { return server_; }
+  Task<Result<Taken>> take(const Claim& claim, Deadline deadline, std::stop_token stop) override;
   Task<Result<Taken>> acquire(const Claim& claim, bool queue, Deadline deadline,
-                              std::stop_token stop);
-  Task<Result<Taken>> look(const Claim& claim, Deadline deadline, std::stop_token stop);
-  // True if it held. A claim that is likely to wait still spares itself the short ways of holders.
-  // `urgency`: only a holder's own release may use the connection that is kept for releases.
-  using Urgency = ConnectionPool::Urgency;
-  Task<Result<bool>> release(const Claim& claim, Deadline deadline, bool holds = true,
-                             Urgency urgency = Urgency::release);
-  Task<std::vector<Result<Grant>>> renew(std::span<const Hold> holds, Deadline deadline);
-  Task<Result<bool>> evict(const Name& name, Token token, Deadline deadline);
-  Task<Result<LockInfo>> inspect(const Name& name, Deadline deadline);
-  Task<Result<std::vector<LockInfo>>> list(const std::string& prefix, Deadline deadline);
-
-  Key key_of(const Name& name) const { return Key(prefix_ + name.bytes()); }
-  void stop() { background_.stop(); }
+                              std::stop_token stop) override;
+  Task<Result<Taken>> look(const Claim& claim, Deadline deadline, std::stop_token stop) override;
+  Task<Result<bool>> release(const Claim& claim, Deadline deadline, bool holds,
+                             Urgency urgency) override;
+  Task<std::vector<Result<Grant>>> renew(std::span<const Hold> holds, Deadline deadline) override;
+  Task<Result<bool>> evict(const Name& name, Token token, Deadline deadline) override;
+  Task<Result<LockInfo>> inspect(const Name& name, Deadline deadline) override;
+  Task<Result<std::vector<LockInfo>>> list(const std::string& prefix, Deadline deadline) override;
+  Key key_of(const Name& name) const override { return Key(prefix_ + name.bytes()); }
+  void stop() override { background_.stop(); }
 
  private:
   struct Turned {
@@ -89,19 +68,10 @@ class ServerTable {
   // Something was executed of which the answer was lost, perhaps a hand-over to one of ours, which the
   // server tells nobody.
   void let_own_look();
-  // One request without a transaction of its own. Made anew after a deadlock, when the tables were
-  // missing, and when the connection broke before the answer came: all of them can be repeated.
-  // What comes behind the statement `last` may fail.
-  struct Asked {
-    SqlOutcome outcome;
-    bool repeated = false;  // it may have been executed once before
-  };
+  using Asked = Requests::Asked;
   Task<Result<Asked>> ask(std::vector<SqlStatement> statements, Deadline deadline,
                           std::stop_token stop = {}, Urgency urgency = Urgency::usual,
                           std::optional<std::size_t> last = std::nullopt);
-  Task<Result<Asked>> ask_on(ConnectionPool& connections, std::vector<SqlStatement> statements,
-                             Deadline deadline, std::stop_token stop, Urgency urgency,
-                             std::optional<std::size_t> last);
   // Renews some holds by one request.
   Task<void> renew_together(std::span<const Hold> holds,
                             std::span<std::optional<Result<Grant>>> outcomes, Deadline deadline);
@@ -111,9 +81,6 @@ class ServerTable {
                                                const Decide& decide, std::int64_t& line,
                                                bool& repeated, Deadline deadline,
                                                std::stop_token stop, Urgency urgency);
-  // After an error of a request that was not committed: nothing if it should be tried again.
-  // It had until `limit` for its answer.
-  Task<std::optional<Failure>> recover(SqlError error, Deadline limit, Deadline deadline);
   // What has to be sent to end the turn.
   struct Ending {
     std::vector<SqlStatement> statements;
@@ -127,9 +94,10 @@ class ServerTable {
   Task<void> clean();
 
   Runtime& runtime_;
+  std::unique_ptr<TableServer> owned_;
   TableServer& server_;
   std::string prefix_;
-  Duration request_timeout_;
+  Requests requests_;
   // Claims of ours that have queued, until they are released. Others are likely to queue behind.
   std::unordered_set<ClaimId> queued_;
   RowMoves moves_;

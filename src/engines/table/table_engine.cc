@@ -12,26 +12,30 @@ Failure cancelled() { return Failure(Code::cancelled, "cancelled by the caller")
 
 }  // namespace
 
-TableEngine::TableEngine(Runtime& runtime, std::unique_ptr<TableServer> server,
-                         Guarantees guarantees, std::string prefix, Duration request_timeout)
+TableEngine::TableEngine(Runtime& runtime, std::unique_ptr<LockTable> table,
+                         std::shared_ptr<ServerExaminer> examiner, Duration request_timeout)
     : Engine(runtime),
-      server_(std::move(server)),
-      guarantees_(std::move(guarantees)),
+      examiner_(std::move(examiner)),
       request_timeout_(request_timeout),
-      table_(runtime, *server_, std::move(prefix), request_timeout),
+      table_(std::move(table)),
+      waking_(table_->waking()),
       background_(runtime) {
-  server_->on_wake = [this](const ClaimId& claim, const std::optional<Given>& given) {
+  waking_.on_wake = [this](const ClaimId& claim, const std::optional<Given>& given) {
     on_wake(claim, given);
   };
-  server_->on_deaf = [this] {
+  waking_.on_deaf = [this] {
     for (const auto& [claim, waiter] : waiters_) waiter->told.set();
   };
-  server_->awaited = [this] {
-    std::vector<TableServer::Awaited> all;
+  waking_.awaited = [this](const std::string& key) {
+    std::vector<Waking::Awaited> all;
     for (const auto& [claim, waiter] : waiters_) {
-      if (!waiter->told.is_set()) all.push_back({waiter->key, claim, waiter->alone});
+      if (waiter->key == key && !waiter->told.is_set()) all.push_back({claim, waiter->alone});
     }
     return all;
+  };
+  waking_.anyone_waits = [this] {
+    return std::ranges::any_of(waiters_,
+                               [](const auto& each) { return !each.second->told.is_set(); });
   };
 }
 
@@ -43,7 +47,7 @@ Task<Result<Grant>> TableEngine::acquire(const Claim& claim, const Wait& wait) {
   // Where there was a crowd a moment ago, one does not try to get past it.
   const bool crowded = wait.queue && crowds_.contains(claim.name, runtime().now());
   if (claim.mode == Mode::exclusive && !crowded) {
-    const Result<Taken> taken = co_await table_.take(claim, answer_deadline(wait), wait.stop);
+    const Result<Taken> taken = co_await table_->take(claim, answer_deadline(wait), wait.stop);
     if (!taken) {
       if (taken.code() == Code::unknown) expect_late_execution(claim);
       if (!wait.stop.stop_requested()) co_return taken.failure();
@@ -59,12 +63,12 @@ Task<Result<Grant>> TableEngine::try_once(const Claim& claim, const Wait& wait) 
   Result<Taken> taken = Failure(Code::unreachable, "not asked");
   if (claim.mode == Mode::exclusive) {
     // Mostly somebody holds it, and looking is cheaper than a turn.
-    taken = co_await table_.look(claim, answer_deadline(wait), wait.stop);
+    taken = co_await table_->look(claim, answer_deadline(wait), wait.stop);
     if (taken && !taken->standing.turn_may_help && taken->standing.in_the_way.busy.token != 0) {
       co_return Failure::busy(std::move(taken->standing.in_the_way.busy));
     }
   }
-  taken = co_await table_.acquire(claim, false, answer_deadline(wait), wait.stop);
+  taken = co_await table_->acquire(claim, false, answer_deadline(wait), wait.stop);
   if (!taken) {
     if (taken.code() == Code::unknown) expect_late_execution(claim);
     if (!wait.stop.stop_requested()) co_return taken.failure();
@@ -78,23 +82,47 @@ Task<Result<Taken>> TableEngine::stand(const Claim& claim, bool in_line, bool tu
                                        const Wait& wait) {
   const Deadline limit = answer_deadline(wait);
   if (!turn) {
-    Result<Taken> seen = co_await table_.look(claim, limit, wait.stop);
+    Result<Taken> seen = co_await table_->look(claim, limit, wait.stop);
     if (!seen || (seen->standing.waits && !seen->standing.turn_may_help)) co_return seen;
     const bool dropped = in_line && !seen->standing.waits && !seen->standing.holds;
-    if (dropped && claim.mode == Mode::exclusive) server_->missed_wake();
+    if (dropped && claim.mode == Mode::exclusive) waking_.missed_wake();
+    turn = seen->standing.holds;
   }
   if (turn && in_line && claim.mode == Mode::exclusive) {
-    // We were told that it is ours: one request takes it up.
-    Result<Taken> taken = co_await table_.take(claim, limit, wait.stop);
+    // We were told, or have seen, that it is ours: one request takes it up.
+    Result<Taken> taken = co_await table_->take(claim, limit, wait.stop);
     if (!taken || taken->given) co_return taken;
   }
   // Nobody could wake us before.
-  const Result<void> heard = co_await server_->listen(limit, wait.stop);
+  const Result<void> heard = co_await waking_.listen(limit, wait.stop);
   if (!heard) co_return heard.failure();
-  co_return co_await table_.acquire(claim, true, limit, wait.stop);
+  co_return co_await table_->acquire(claim, true, limit, wait.stop);
 }
 
-BootTime TableEngine::next_look(const Claim& claim, const Standing& standing) const {
+void TableEngine::leave_line(const Waiter& waiter) {
+  const auto line = lines_.find(waiter.key);
+  const bool first = line->second.front() == &waiter;
+  line->second.erase(waiter.place);
+  if (line->second.empty()) {
+    lines_.erase(line);
+    return;
+  }
+  if (!first || !waking_.poll_after(0, Duration::zero())) return;
+  // Those who share are granted together.
+  for (Waiter* next : line->second) {
+    next->told.set();
+    if (waiter.alone || next->alone) break;
+  }
+}
+
+void TableEngine::stand_last(const Waiter& waiter) {
+  Line& line = lines_.at(waiter.key);
+  line.splice(line.end(), line, waiter.place);
+  if (line.front() != &waiter && waking_.poll_after(0, Duration::zero())) line.front()->told.set();
+}
+
+BootTime TableEngine::next_look(const Waiter& self, const Claim& claim, const Standing& standing,
+                                BootTime moved_up) const {
   constexpr Duration kStagger = std::chrono::milliseconds(3);
   // More than these need not come when the holder's time is over: the first of them serves all.
   constexpr std::uint64_t kVanguard = 4;
@@ -103,6 +131,10 @@ BootTime TableEngine::next_look(const Claim& claim, const Standing& standing) co
   const BootTime now = runtime().now();
   BootTime look_at = now + runtime().jitter(heartbeat);
   const Busy& busy = standing.in_the_way.busy;
+  if (const auto pace = waking_.poll_after(busy.rank, now - moved_up)) {
+    if (lines_.at(self.key).front() != &self) return look_at;
+    look_at = std::min(look_at, now + runtime().jitter(*pace));
+  }
   if (busy.expires_in && busy.rank < kVanguard) {
     const auto turn = static_cast<Duration::rep>(busy.rank) + 1;
     look_at = std::min(look_at, now + *busy.expires_in + turn * kStagger);
@@ -124,6 +156,7 @@ Task<Result<Grant>> TableEngine::wait_in_line(const Claim& claim, const Wait& wa
   BootTime waited_at{};
   Token given_before;
   Busy busy;
+  BootTime moved_up = runtime().now();  // when its rank last changed
   for (;;) {
     Result<Taken> taken = co_await stand(claim, in_line, turn, wait);
     const BootTime now = runtime().now();
@@ -134,12 +167,15 @@ Task<Result<Grant>> TableEngine::wait_in_line(const Claim& claim, const Wait& wa
         waited_at = taken->sent_at;
         given_before = taken->standing.last_token;
       }
-      server_->now_waiting();
+      waking_.now_waiting(self.key);
       crowds_.add(claim.name, now);
+      const std::uint64_t rank = taken->standing.in_the_way.busy.rank;
+      if (rank != busy.rank) moved_up = now;
+      if (in_line && rank > busy.rank) stand_last(self);
       in_line = true;
       turn = false;
       last_answer = now;
-      look_at = next_look(claim, taken->standing);
+      look_at = next_look(self, claim, taken->standing, moved_up);
       busy = std::move(taken->standing.in_the_way.busy);
     } else {
       const bool passing = taken.code() == Code::unreachable || taken.code() == Code::unknown;
@@ -177,7 +213,7 @@ Task<Result<Grant>> TableEngine::leave(const Claim& claim, Failure why) {
   // background. Also ends a hold that was granted this very moment.
   constexpr Duration kLongest = std::chrono::seconds(3);
   const Deadline deadline = Deadline::at(runtime().now() + kLongest);
-  const Result<bool> left = co_await table_.release(claim, deadline, false, Urgency::urgent);
+  const Result<bool> left = co_await table_->release(claim, deadline, false, Urgency::urgent);
   if (!left && left.code() == Code::misconfigured) co_return left.failure();
   if (!left) {
     co_return Failure(Code::unknown,
@@ -200,7 +236,7 @@ Task<void> TableEngine::sweep(Claim claim) {
         co_await sleep_until(runtime(), runtime().now() + pause, background_.stop_token());
     if (woken == Woken::cancelled || !given_up_.contains(claim.id)) co_return;
     const Deadline limit = request_deadline(Deadline::never());
-    static_cast<void>(co_await table_.release(claim, limit, true, Urgency::urgent));
+    static_cast<void>(co_await table_->release(claim, limit, true, Urgency::urgent));
     if (runtime().now() >= end) break;
   }
   given_up_.erase(claim.id);
@@ -221,32 +257,32 @@ void TableEngine::on_wake(const ClaimId& claim, const std::optional<Given>& give
 
 Task<std::vector<Result<Grant>>> TableEngine::renew(std::span<const Hold> holds,
                                                     Deadline deadline) {
-  co_return co_await table_.renew(holds, request_deadline(deadline));
+  co_return co_await table_->renew(holds, request_deadline(deadline));
 }
 
 Task<Result<bool>> TableEngine::release(const Claim& claim, Deadline deadline) {
-  co_return co_await table_.release(claim, request_deadline(deadline));
+  co_return co_await table_->release(claim, request_deadline(deadline), true, Urgency::release);
 }
 
 Task<Result<void>> TableEngine::detach(const Hold& hold, Deadline deadline) {
   // A row ends by release or by its ttl in any case: it only has to be there.
   const std::vector<Result<Grant>> renewed =
-      co_await table_.renew(std::span(&hold, 1), request_deadline(deadline));
+      co_await table_->renew(std::span(&hold, 1), request_deadline(deadline));
   if (!renewed.front()) co_return renewed.front().failure();
   co_return Result<void>();
 }
 
 Task<Result<std::vector<LockInfo>>> TableEngine::list(const std::string& prefix,
                                                       Deadline deadline) {
-  co_return co_await table_.list(prefix, request_deadline(deadline));
+  co_return co_await table_->list(prefix, request_deadline(deadline));
 }
 
 Task<Result<LockInfo>> TableEngine::inspect(const Name& name, Deadline deadline) {
-  co_return co_await table_.inspect(name, request_deadline(deadline));
+  co_return co_await table_->inspect(name, request_deadline(deadline));
 }
 
 Task<Result<void>> TableEngine::evict(const Name& name, Token token, Deadline deadline) {
-  const Result<bool> evicted = co_await table_.evict(name, token, request_deadline(deadline));
+  const Result<bool> evicted = co_await table_->evict(name, token, request_deadline(deadline));
   if (!evicted) co_return evicted.failure();
   if (*evicted) co_return Result<void>();
   co_return Failure(Code::not_held, "'" + name.display() + "' is not held with token " +
@@ -255,8 +291,8 @@ Task<Result<void>> TableEngine::evict(const Name& name, Token token, Deadline de
 
 Task<void> TableEngine::close() {
   background_.stop();
-  table_.stop();
-  server_->close();
+  table_->stop();
+  waking_.close();
   co_return;
 }
 

@@ -1,13 +1,15 @@
 // TableEngine: locks as rows at a database server. Who waits stands in the table as well, and is
-// woken by the server; see TableServer for how. Inside the loop only.
+// woken; see Waking for how. Inside the loop only.
 #pragma once
 
+#include <list>
 #include <memory>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "base/crowds.h"
-#include "engines/table/server_table.h"
+#include "base/known_server.h"
+#include "engines/table/lock_table.h"
 #include "holdfast/engine.h"
 #include "holdfast/options.h"
 
@@ -15,10 +17,13 @@ namespace holdfast::internal::table {
 
 class TableEngine final : public Engine {
  public:
-  TableEngine(Runtime& runtime, std::unique_ptr<TableServer> server, Guarantees guarantees,
-              std::string prefix, Duration request_timeout);
+  TableEngine(Runtime& runtime, std::unique_ptr<LockTable> table,
+              std::shared_ptr<ServerExaminer> examiner, Duration request_timeout);
 
-  const Guarantees& guarantees() const override { return guarantees_; }
+  const Guarantees& guarantees() const override { return examiner_->guarantees(); }
+  Task<Result<Examination>> examine(Deadline deadline) override {
+    return examiner_->examine(request_deadline(deadline));
+  }
   Task<Result<Grant>> acquire(const Claim& claim, const Wait& wait) override;
   Task<std::vector<Result<Grant>>> renew(std::span<const Hold> holds, Deadline deadline) override;
   Task<Result<bool>> release(const Claim& claim, Deadline deadline) override;
@@ -34,12 +39,16 @@ class TableEngine final : public Engine {
     Waiter(TableEngine& the_engine, const Claim& claim)
         : engine(the_engine),
           id(claim.id),
-          key(the_engine.table_.key_of(claim.name).key),
+          key(the_engine.table_->key_of(claim.name).key),
           alone(claim.mode == Mode::exclusive),
           told(the_engine.runtime()) {
       engine.waiters_.emplace(id, this);
+      place = engine.lines_[key].insert(engine.lines_[key].end(), this);
     }
-    ~Waiter() { engine.waiters_.erase(id); }
+    ~Waiter() {
+      engine.waiters_.erase(id);
+      engine.leave_line(*this);
+    }
 
     TableEngine& engine;
     ClaimId id;
@@ -48,7 +57,13 @@ class TableEngine final : public Engine {
     Event told;
     std::optional<Given> given;
     bool must_ask = false;  // it is not in the queue any more
+    std::list<Waiter*>::iterator place;
   };
+  using Line = std::list<Waiter*>;
+  // Where waiters are not woken, the first of a line looks for those behind it: they look when it leaves.
+  void leave_line(const Waiter& waiter);
+  // It had lost its place in the queue, and queued again.
+  void stand_last(const Waiter& waiter);
 
   Deadline request_deadline(Deadline limit) const {
     return limit.sooner(runtime().now() + request_timeout_);
@@ -66,7 +81,8 @@ class TableEngine final : public Engine {
   Task<Result<Grant>> wait_in_line(const Claim& claim, const Wait& wait, bool tried);
   // Gets a claim into the queue, or tells how it stands there. With `turn`, a look is not enough.
   Task<Result<Taken>> stand(const Claim& claim, bool in_line, bool turn, const Wait& wait);
-  BootTime next_look(const Claim& claim, const Standing& standing) const;
+  BootTime next_look(const Waiter& self, const Claim& claim, const Standing& standing,
+                     BootTime moved_up) const;
   Task<Result<Grant>> leave(const Claim& claim, Failure why);
   // A request that was given up may still be executed when the server gets to it, after the claim was
   // taken back. Nobody would know of that hold, so it is taken back again and again for a ttl. Safe
@@ -75,13 +91,14 @@ class TableEngine final : public Engine {
   Task<void> sweep(Claim claim);
   void on_wake(const ClaimId& claim, const std::optional<Given>& given);
 
-  std::unique_ptr<TableServer> server_;
-  Guarantees guarantees_;
+  std::shared_ptr<ServerExaminer> examiner_;
   Duration request_timeout_;
   std::unordered_map<ClaimId, Waiter*> waiters_;
+  std::unordered_map<std::string, Line> lines_;  // the same by key, in the order in which they came
   Crowds crowds_;
   std::unordered_set<ClaimId> given_up_;
-  ServerTable table_;
+  std::unique_ptr<LockTable> table_;
+  Waking& waking_;
   TaskGroup background_;  // Last: its tasks end before what they use.
 };
 

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <map>
 
+#include "base/known_server.h"
 #include "engines/zookeeper/acquisition.h"
+#include "engines/zookeeper/facts.h"
 #include "engines/zookeeper/lock_view.h"
 #include "engines/zookeeper/renewals.h"
 #include "engines/zookeeper/sentries.h"
@@ -31,7 +33,8 @@ class ZooKeeperEngine final : public Engine {
  public:
   ZooKeeperEngine(zookeeper::Settings settings, Runtime& runtime);
 
-  const Guarantees& guarantees() const override { return guarantees_; }
+  const Guarantees& guarantees() const override { return known_.guarantees(); }
+  Task<Result<Examination>> examine(Deadline deadline) override;
   Task<Result<Grant>> acquire(const Claim& claim, const Wait& wait) override;
   Task<std::vector<Result<Grant>>> renew(std::span<const Hold> holds, Deadline deadline) override;
   Task<Result<bool>> release(const Claim& claim, Deadline deadline) override;
@@ -65,7 +68,7 @@ class ZooKeeperEngine final : public Engine {
   Task<Result<void>> move_to(const Claims::State& state, SessionRef session, Deadline deadline);
   Task<void> close_session(SessionRef session);
 
-  const Guarantees guarantees_ = zookeeper_guarantees();
+  KnownServer known_{zookeeper_guarantees()};
   const zookeeper::Settings settings_;
   LockNodes nodes_{settings_};
   LockView view_;
@@ -92,6 +95,14 @@ ZooKeeperEngine::ZooKeeperEngine(zookeeper::Settings settings, Runtime& runtime)
                }}),
       sentries_(runtime, claims_, settings_.request_timeout),
       background_(runtime) {}
+
+Task<Result<Examination>> ZooKeeperEngine::examine(Deadline deadline) {
+  const Result<std::vector<zookeeper::ServerFacts>> facts =
+      co_await zookeeper::ask_facts(runtime(), settings_, request_deadline(deadline));
+  if (!facts) co_return facts.failure();
+  static_cast<void>(known_.learn(zookeeper::examined(*facts)));
+  co_return *known_.last();
+}
 
 // ---- Sessions ----------------------------------------------------------------------------------
 

@@ -1,0 +1,49 @@
+// TableDatabase: the connections to one MySQL or MariaDB server that a lock table uses, and what the server's
+// errors mean. Inside the loop only.
+#pragma once
+
+#include <memory>
+
+#include "engines/mysql/settings.h"
+#include "engines/table/requests.h"
+
+namespace holdfast::internal::mysql {
+
+class TableDatabase final : public table::SqlJudge {
+ public:
+  TableDatabase(Runtime& runtime, Settings settings);
+
+  // A connection's purpose decides how long the server waits for a row, and for our next word.
+  struct Use {
+    const char* lock_wait_s;
+    const char* wait_timeout_s;
+  };
+  static const Use kCalls;
+  static const Use kRenewals;
+  static const Use kNames;
+  static const Use kSleeping;
+  Task<Result<std::unique_ptr<MariadbConnection>>> connect(Use use);
+
+  table::ConnectionPool& calls() { return calls_; }
+  // For renewals alone: whatever other calls wait for, leases are kept.
+  table::ConnectionPool& renewals() { return renewals_; }
+  table::Requests& requests() { return requests_; }
+  const Settings& settings() const { return settings_; }
+  void close();
+
+  table::Trouble trouble_with(const SqlError& error) const override;
+  Failure failure_of(const SqlError& error) const override;
+  Task<Result<void>> make_tables(Deadline deadline) override;
+
+ private:
+  Task<Result<std::unique_ptr<SqlConnection>>> open(Use use);
+
+  Runtime& runtime_;
+  Settings settings_;
+  std::string where_;
+  table::ConnectionPool calls_;
+  table::ConnectionPool renewals_;
+  table::Requests requests_;
+};
+
+}  // namespace holdfast::internal::mysql
