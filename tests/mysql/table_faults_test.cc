@@ -81,13 +81,13 @@ TEST_F(MysqlTableFaults, ALockedRowDelaysTheRenewalOfNoOther) {
   Client client = open(server().url("prefix=apart:"));
   std::vector<Lease> leases;
   for (const char* name : {"a", "frozen", "b"}) {
-    leases.push_back(client.mutex(name, {.ttl = 3s}).try_acquire().value());
+    leases.push_back(client.mutex(name, {.ttl = 6s}).try_acquire().value());
   }
   MariadbClient blocker(server().port(), "holdfast");
   lock_row(blocker, "apart:frozen");
   // Until what is frozen is lost, and another ttl.
   ASSERT_TRUE(eventually([&] { return !leases[1].held(); }));
-  pause_for(3s);
+  pause_for(6s);
   EXPECT_TRUE(leases[0].held());
   EXPECT_TRUE(leases[2].held());
   blocker.query("ROLLBACK");

@@ -215,7 +215,7 @@ Task<Result<Taken>> MysqlTable::queue_up(const Claim& claim, Call call) {
   taken.in_turn = !taken.standing.turn_may_help;
   std::optional<ClaimId> before;
   if (!row.null(0, kLookBefore)) before = table::claim_from(row.bytes(0, kLookBefore));
-  chain_.queued(key.key, claim.id, before);
+  chain_.queued(key.key, claim.id, before, sent->results.at(0).affected == 1);
   taken.sent_at = sent->sent_at;
   co_return taken;
 }
@@ -223,8 +223,10 @@ Task<Result<Taken>> MysqlTable::queue_up(const Claim& claim, Call call) {
 Task<Result<Taken>> MysqlTable::acquire_in_turn(const Claim& claim, bool queue, Call call) {
   Taken taken;
   std::optional<Failure> refused;
+  bool stood = false;
   const auto decide = [&](Turn& turn) {
     taken = {};
+    stood = turn.waits(claim.id);
     Turn::Answer answer = turn.acquire(claim, cut_label(claim.label), queue);
     if (const Failure* failure = std::get_if<Failure>(&answer)) {
       refused = *failure;
@@ -248,7 +250,7 @@ Task<Result<Taken>> MysqlTable::acquire_in_turn(const Claim& claim, bool queue, 
   taken.in_turn = true;
   if (taken.standing.waits) {
     queued_.insert(claim.id);
-    chain_.queued(key_of(claim.name).key, claim.id, std::nullopt);
+    chain_.queued(key_of(claim.name).key, claim.id, std::nullopt, !stood);
   }
   co_return taken;
 }

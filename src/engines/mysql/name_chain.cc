@@ -26,13 +26,10 @@ constexpr Duration kLongestPause = std::chrono::milliseconds(250);
 constexpr Duration kLongestBusy = std::chrono::milliseconds(300);
 constexpr Duration kRetakePace = std::chrono::milliseconds(250);
 
-// A session that takes a name twice would have to give it back twice.
 std::vector<SqlStatement> take_statements(const std::vector<ClaimId>& claims) {
   std::vector<SqlStatement> statements;
   for (const ClaimId& claim : claims) {
-    statements.push_back(
-        {"SELECT IF(COALESCE(IS_USED_LOCK(?), 0) = CONNECTION_ID(), 1, GET_LOCK(?, 0))",
-         {name_of(claim), name_of(claim)}});
+    statements.push_back(in_order("SELECT " + take_name_sql("$1"), {name_of(claim)}));
     statements.back().answer = one_row("n");
   }
   return statements;
@@ -209,11 +206,16 @@ NameChain::Wait& NameChain::wait_at(const std::string& key) {
 }
 
 void NameChain::queued(const std::string& key, const ClaimId& claim,
-                       const std::optional<ClaimId>& before) {
+                       const std::optional<ClaimId>& before, bool last) {
   Wait& wait = wait_at(key);
-  std::erase(wait.line, claim);
-  wait.line.push_back(claim);
-  if (wait.line.size() == 1) wait.before = before;
+  const auto found = std::ranges::find(wait.line, claim, &Place::claim);
+  if (found == wait.line.end() || last) return put_last(wait, claim, before);
+  if (before) found->before = before;
+}
+
+void NameChain::put_last(Wait& wait, const ClaimId& claim, const std::optional<ClaimId>& before) {
+  std::erase_if(wait.line, [&](const Place& each) { return each.claim == claim; });
+  wait.line.push_back({claim, ++last_number_, before});
 }
 
 void NameChain::now_waiting(const std::string& key) { look_soon(key); }
@@ -223,16 +225,15 @@ void NameChain::look_soon(const std::string& key) {
   if (found != waits_.end()) found->second->changed.set();
 }
 
-std::optional<ClaimId> NameChain::first_of(Wait& wait) const {
+std::optional<NameChain::Place> NameChain::first_of(Wait& wait) {
   std::unordered_set<ClaimId> waiting;
   for (const Awaited& each : awaited(wait.key)) waiting.insert(each.claim);
-  while (!wait.line.empty() && !waiting.contains(wait.line.front())) {
-    wait.line.pop_front();
-    wait.before.reset();
-  }
-  // One that was told something, looked, and waits again.
-  for (const ClaimId& each : wait.line) waiting.erase(each);
-  wait.line.insert(wait.line.end(), waiting.begin(), waiting.end());
+  // Whoever gave its name back has left.
+  std::erase_if(wait.line, [&](const Place& each) {
+    return !named_.contains(each.claim) && !waiting.contains(each.claim);
+  });
+  for (const Place& each : wait.line) waiting.erase(each.claim);
+  for (const ClaimId& each : waiting) put_last(wait, each, std::nullopt);
   if (wait.line.empty()) return std::nullopt;
   return wait.line.front();
 }
@@ -241,7 +242,7 @@ Task<void> NameChain::serve(std::shared_ptr<Wait> wait) {
   const std::stop_token stop = background_.stop_token();
   wait->looks_since = runtime_.now();
   for (;;) {
-    const std::optional<ClaimId> first = first_of(*wait);
+    const std::optional<Place> first = first_of(*wait);
     if (!first) {
       const Deadline end = Deadline::at(runtime_.now() + kKeepIdle);
       const Woken woken = co_await wait->changed.wait(end, stop);
@@ -282,20 +283,20 @@ void NameChain::hang_up(Wait& wait) {
   --sessions_;
 }
 
-Task<void> NameChain::look(Wait& wait, ClaimId claim) {
+Task<void> NameChain::look(Wait& wait, Place place) {
   std::vector<SqlStatement> statements(
-      1, in_order(table_sql().look, {wait.key, table::to_value(claim)}));
+      1, in_order(table_sql().look, {wait.key, table::to_value(place.claim)}));
   const Deadline deadline = Deadline::at(runtime_.now() + database_.settings().request_timeout);
   const Result<table::Requests::Asked> asked = co_await database_.requests().ask(
       database_.calls(), std::move(statements), deadline, background_.stop_token());
-  if (asked) tell(wait.key, asked->outcome.results.at(0));
+  if (asked) note_look(wait, place, asked->outcome.results.at(0));
   co_await pause(wait, kPauseWithoutSession);
 }
 
-Task<void> NameChain::sleep_behind(Wait& wait, ClaimId claim) {
+Task<void> NameChain::sleep_behind(Wait& wait, Place place) {
   // One that had no name a moment ago hardly has one now.
-  const bool nameless = wait.before == wait.nameless && runtime_.now() < wait.nameless_until;
-  const std::optional<ClaimId> before = nameless ? std::nullopt : wait.before;
+  const bool nameless = place.before == wait.nameless && runtime_.now() < wait.nameless_until;
+  const std::optional<ClaimId> before = nameless ? std::nullopt : place.before;
   std::vector<SqlStatement> statements;
   if (before) {
     const std::string name = name_of(*before);
@@ -303,7 +304,7 @@ Task<void> NameChain::sleep_behind(Wait& wait, ClaimId claim) {
     statements.back().answer = one_row("n");
     wait.connection->expect_to_wait();
   }
-  statements.push_back(in_order(table_sql().look, {wait.key, table::to_value(claim)}));
+  statements.push_back(in_order(table_sql().look, {wait.key, table::to_value(place.claim)}));
   const Deadline deadline = Deadline::at(runtime_.now() + std::chrono::seconds(kSleepSeconds) +
                                          database_.settings().request_timeout);
   const SqlOutcome outcome =
@@ -313,19 +314,36 @@ Task<void> NameChain::sleep_behind(Wait& wait, ClaimId claim) {
     co_return co_await pause(wait, kPauseWithoutSession);
   }
   const SqlRows& row = outcome.results.back();
-  tell(wait.key, row);
-  if (row.empty()) co_return co_await pause(wait, kShortestPause);
-  wait.before.reset();
-  if (!row.null(0, kLookBefore)) wait.before = table::claim_from(row.bytes(0, kLookBefore));
+  note_look(wait, place, row);
+  const std::optional<Place> next = first_of(wait);
   const bool got = before && outcome.results.front().number(0, 0) == 1;
-  if (got && wait.before == before) {
+  const bool same = next && next->claim == place.claim;
+  if (same && got && next->before == before) {
     wait.nameless = before;
     wait.nameless_until = runtime_.now() + kNameless;
-  } else if (wait.before && wait.before != wait.nameless) {
+  } else if (!same || (next->before && next->before != wait.nameless)) {
     wait.looks_since = runtime_.now();
     co_return;
   }
   co_await pause(wait, kShortestPause);
+}
+
+void NameChain::note_look(Wait& wait, const Place& place, const SqlRows& row) {
+  tell(wait, row);
+  // It may have queued again meanwhile.
+  const auto found = std::ranges::find(wait.line, place.number, &Place::number);
+  if (found == wait.line.end()) return;
+  if (row.empty() || row.null(0, kLookPlace)) {
+    wait.line.erase(found);
+    // If it was not granted anything, it was taken for dead.
+    const std::vector<Awaited> waiting = awaited(wait.key);
+    if (std::ranges::find(waiting, place.claim, &Awaited::claim) != waiting.end()) {
+      on_wake(place.claim, std::nullopt);
+    }
+  } else {
+    found->before.reset();
+    if (!row.null(0, kLookBefore)) found->before = table::claim_from(row.bytes(0, kLookBefore));
+  }
 }
 
 Task<void> NameChain::pause(Wait& wait, Duration shortest) {
@@ -336,8 +354,8 @@ Task<void> NameChain::pause(Wait& wait, Duration shortest) {
   wait.changed.reset();
 }
 
-void NameChain::tell(const std::string& key, const SqlRows& row) {
-  const std::vector<Awaited> waiting = awaited(key);
+void NameChain::tell(Wait& wait, const SqlRows& row) {
+  const std::vector<Awaited> waiting = awaited(wait.key);
   if (row.empty() || waiting.empty()) return;
   const std::int64_t now = row.number(0, kLookNow);
   std::optional<ClaimId> owner;

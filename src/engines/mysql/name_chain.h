@@ -50,19 +50,25 @@ class NameChain final : public table::Waking {
   Task<void> take_name(ClaimId claim, Deadline deadline);
   Task<void> give_name(ClaimId claim, Deadline deadline);
 
-  // The claim stands in the queue of this key, behind `before`.
-  void queued(const std::string& key, const ClaimId& claim, const std::optional<ClaimId>& before);
+  // The claim stands in the queue of this key, behind `before`. Last: just now it was put there at the end.
+  void queued(const std::string& key, const ClaimId& claim, const std::optional<ClaimId>& before,
+              bool last);
   // The lock was changed by this client: its waiters look at once.
   void look_soon(const std::string& key);
 
  private:
+  // A claim's place in a queue. It keeps it while it is told something, looks, and waits again.
+  struct Place {
+    ClaimId claim;
+    std::uint64_t number = 0;       // another one each time that it queues
+    std::optional<ClaimId> before;  // as last seen
+  };
   // One lock that claims of this client wait for.
   struct Wait {
     Wait(Runtime& runtime, std::string its_key) : key(std::move(its_key)), changed(runtime) {}
     std::string key;
     std::unique_ptr<MariadbConnection> connection;
-    std::list<ClaimId> line;          // of this client, as they queued
-    std::optional<ClaimId> before;    // the one before the first of them
+    std::list<Place> line;            // of this client, as they queued
     std::optional<ClaimId> nameless;  // the last that was found to have no name
     BootTime nameless_until{};        // when it is asked for again
     BootTime looks_since{};           // when it began to look at a growing pace
@@ -79,15 +85,18 @@ class NameChain final : public table::Waking {
                           Deadline deadline);
   Wait& wait_at(const std::string& key);
   Task<void> serve(std::shared_ptr<Wait> wait);
-  // The first of ours that still waits, if any.
-  std::optional<ClaimId> first_of(Wait& wait) const;
+  // The first of ours that stands in the queue, if any.
+  std::optional<Place> first_of(Wait& wait);
+  void put_last(Wait& wait, const ClaimId& claim, const std::optional<ClaimId>& before);
   Task<void> connect(Wait& wait);
   void hang_up(Wait& wait);
-  Task<void> sleep_behind(Wait& wait, ClaimId claim);
-  Task<void> look(Wait& wait, ClaimId claim);
+  Task<void> sleep_behind(Wait& wait, Place place);
+  Task<void> look(Wait& wait, Place place);
   Task<void> pause(Wait& wait, Duration shortest);
+  // What `look` says of the place, and who now has the lock.
+  void note_look(Wait& wait, const Place& place, const SqlRows& row);
   // Tells our claims what they were granted, by what `look` says.
-  void tell(const std::string& key, const SqlRows& row);
+  void tell(Wait& wait, const SqlRows& row);
 
   Runtime& runtime_;
   TableDatabase& database_;
@@ -99,6 +108,7 @@ class NameChain final : public table::Waking {
   Reopening reopening_;
   bool keeping_ = false;
   std::map<std::string, std::shared_ptr<Wait>> waits_;
+  std::uint64_t last_number_ = 0;
   std::size_t sessions_ = 0;  // that waits have, or open
   TaskGroup background_;      // Last: its tasks end before what they use.
 };

@@ -124,7 +124,7 @@ TableSql make() {
       bytes + ", LENGTH(waiters) DIV " + bytes +
       ", IF(LOCATE($2, waiters) > 1, SUBSTR(waiters, LOCATE($2, waiters) - " + bytes +
       ", 16), COALESCE(owner, SUBSTR(holders, 1, 16)))";
-  sql.look_and_name.text = sql.look.text + ", GET_LOCK($3, 0)";
+  sql.look_and_name.text = sql.look.text + ", " + take_name_sql("$3");
   for (Question* each : {&sql.look, &sql.look_and_name}) {
     each->text += " FROM holdfast_lock WHERE name = $1";
     each->answer = row_if_any("NbnnNbbnnb");  // Looked
@@ -183,6 +183,11 @@ SqlStatement held_owners(std::span<const Renewal> renewals) {
 }
 
 std::string name_of(const ClaimId& claim) { return "holdfast:" + claim.hex(); }
+
+std::string take_name_sql(const std::string& name) {
+  return "IF(COALESCE(IS_USED_LOCK(" + name + "), 0) = CONNECTION_ID(), 1, GET_LOCK(" + name +
+         ", 0))";
+}
 
 SqlStatement in_order(const std::string& text, const std::vector<SqlValue>& values) {
   SqlStatement plain;

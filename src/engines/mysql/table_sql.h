@@ -112,6 +112,8 @@ SqlStatement held_owners(std::span<const Renewal> renewals);
 
 // The client of a claim that waits, or has waited, holds this name (GET_LOCK) while the claim does.
 std::string name_of(const ClaimId& claim);
+// An expression: takes a name; 1 if this session has it then. One that takes it twice would have to give it back twice.
+std::string take_name_sql(const std::string& name);
 
 // Statements number their parameters; the driver wants them in the order in which they stand. "$2, $1" becomes
 // "?, ?", with the values to match.

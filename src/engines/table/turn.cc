@@ -209,6 +209,8 @@ bool Turn::remove_holder(const ClaimId& id) {
   return true;
 }
 
+bool Turn::waits(const ClaimId& id) const { return rows_.place_of(id).has_value(); }
+
 bool Turn::remove_waiter(const ClaimId& id) {
   const std::optional<std::int64_t> place = rows_.place_of(id);
   if (!place) return false;
