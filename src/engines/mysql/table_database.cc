@@ -54,7 +54,7 @@ Task<Result<std::unique_ptr<MariadbConnection>>> TableDatabase::connect(Use use)
       {std::string(kPrepareSession) + use.lock_wait_s + ", wait_timeout = " + use.wait_timeout_s,
        {}});
   statements.push_back({kIsolate, {}});
-  // A wait for the baton takes longer than any query.
+  // A wait for a name takes longer than any query.
   statements.push_back(
       {mariadb ? "SET SESSION max_statement_time = 0" : "SET SESSION max_execution_time = 0", {}});
   const SqlOutcome prepared = co_await (*connected)->run(std::move(statements), deadline);
