@@ -209,12 +209,11 @@ void NameChain::queued(const std::string& key, const ClaimId& claim,
                        const std::optional<ClaimId>& before, bool last) {
   Wait& wait = wait_at(key);
   const auto found = std::ranges::find(wait.line, claim, &Place::claim);
-  if (found == wait.line.end() || last) return put_last(wait, claim, before);
-  if (before) found->before = before;
-}
-
-void NameChain::put_last(Wait& wait, const ClaimId& claim, const std::optional<ClaimId>& before) {
-  std::erase_if(wait.line, [&](const Place& each) { return each.claim == claim; });
+  if (found != wait.line.end() && !last) {
+    if (before) found->before = before;
+    return;
+  }
+  if (found != wait.line.end()) wait.line.erase(found);
   wait.line.push_back({claim, ++last_number_, before});
 }
 
@@ -225,15 +224,9 @@ void NameChain::look_soon(const std::string& key) {
   if (found != waits_.end()) found->second->changed.set();
 }
 
-std::optional<NameChain::Place> NameChain::first_of(Wait& wait) {
-  std::unordered_set<ClaimId> waiting;
-  for (const Awaited& each : awaited(wait.key)) waiting.insert(each.claim);
+std::optional<NameChain::Place> NameChain::first_of(Wait& wait) const {
   // Whoever gave its name back has left.
-  std::erase_if(wait.line, [&](const Place& each) {
-    return !named_.contains(each.claim) && !waiting.contains(each.claim);
-  });
-  for (const Place& each : wait.line) waiting.erase(each.claim);
-  for (const ClaimId& each : waiting) put_last(wait, each, std::nullopt);
+  while (!wait.line.empty() && !named_.contains(wait.line.front().claim)) wait.line.pop_front();
   if (wait.line.empty()) return std::nullopt;
   return wait.line.front();
 }

@@ -86,8 +86,7 @@ class NameChain final : public table::Waking {
   Wait& wait_at(const std::string& key);
   Task<void> serve(std::shared_ptr<Wait> wait);
   // The first of ours that stands in the queue, if any.
-  std::optional<Place> first_of(Wait& wait);
-  void put_last(Wait& wait, const ClaimId& claim, const std::optional<ClaimId>& before);
+  std::optional<Place> first_of(Wait& wait) const;
   Task<void> connect(Wait& wait);
   void hang_up(Wait& wait);
   Task<void> sleep_behind(Wait& wait, Place place);
