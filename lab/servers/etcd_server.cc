@@ -269,11 +269,10 @@ void EtcdServer::restore(const std::filesystem::path& snapshot, std::size_t memb
   const std::string peer = "http://127.0.0.1:" + std::to_string(restored.peer_port);
   std::filesystem::remove_all(data(member));
   const TempDir output;
-  ServerProcess restoring(
-      {restore_program(), "snapshot", "restore", snapshot.string(), "--name", restored.name,
-       "--data-dir", data(member).string(), "--initial-cluster", restored.name + "=" + peer,
-       "--initial-advertise-peer-urls", peer},
-      output.path() / "output");
+  ServerProcess restoring({restore_program(), "snapshot", "restore", snapshot.string(), "--name",
+                           restored.name, "--data-dir", data(member).string(), "--initial-cluster",
+                           restored.name + "=" + peer, "--initial-advertise-peer-urls", peer},
+                          output.path() / "output");
   if (restoring.wait() != 0) throw std::runtime_error("snapshot restore: " + restoring.log());
 }
 

@@ -155,13 +155,13 @@ INSTANTIATE_TEST_SUITE_P(Mysql, MysqlTableDefaults,
 
 TEST_P(MysqlTableDefaults, HostileDefaultsDoNoHarm) {
   // Loose: where the server knows it.
-  MariadbServer own({.arguments = {"--autocommit=0", "--transaction-isolation=" + GetParam(),
-                                   "--innodb-rollback-on-timeout=ON", "--wait-timeout=1",
-                                   "--interactive-timeout=1", "--innodb-lock-wait-timeout=1",
-                                   "--completion-type=RELEASE", "--loose-max-statement-time=1",
-                                   "--loose-max-execution-time=1000",
-                                   "--loose-idle-transaction-timeout=1",
-                                   "--sql-mode=ANSI,PIPES_AS_CONCAT,NO_BACKSLASH_ESCAPES"}});
+  MariadbServer own(
+      {.arguments = {"--autocommit=0", "--transaction-isolation=" + GetParam(),
+                     "--innodb-rollback-on-timeout=ON", "--wait-timeout=1",
+                     "--interactive-timeout=1", "--innodb-lock-wait-timeout=1",
+                     "--completion-type=RELEASE", "--loose-max-statement-time=1",
+                     "--loose-max-execution-time=1000", "--loose-idle-transaction-timeout=1",
+                     "--sql-mode=ANSI,PIPES_AS_CONCAT,NO_BACKSLASH_ESCAPES"}});
   Client client = open(own.url());
   Client other = open(own.url());
   Token last;
