@@ -51,9 +51,9 @@ void RealRuntime::Inside::release() {
   held_ = false;
   runtime_.monitor_.unlock();
   while (finished) {
-    // It is gone once its gate is open.
+    // It is gone once it is unparked.
     Blocked* const next = finished->next;
-    finished->gate.open(Blocked::kDone);
+    finished->parker.unpark(Blocked::kDone);
     finished = next;
   }
 }
@@ -215,7 +215,7 @@ bool RealRuntime::look_out(Inside& inside) {
     let_others_run(inside);
     if (!ready_.empty()) return true;
   }
-  if (!expecting() || !eagerness_.worth_a_look()) return false;
+  if (!expecting() || !spin_.should_spin()) return false;
   bool came = false;
   const BootTime begin = now();
   while (!came && expecting() && now() < begin + kLook) {
@@ -225,7 +225,7 @@ bool RealRuntime::look_out(Inside& inside) {
     if (!ready_.empty()) return true;
     came = look() || has_posted_;
   }
-  came ? eagerness_.came(now() - begin) : eagerness_.came_not();
+  came ? spin_.hit(now() - begin) : spin_.missed();
   return came;
 }
 
@@ -411,15 +411,15 @@ void RealRuntime::wait_for_result(Blocked& me, Inside& inside) {
       return;
     }
     inside.release();
-    if (me.gate.wait() == Blocked::kDone) return;
+    if (me.parker.park() == Blocked::kDone) return;
     inside.retake();
-    if (me.done) {  // Meanwhile; but who finished it has not opened the gate yet.
+    if (me.done) {  // Meanwhile; but the finisher has not unparked us yet.
       if (!driven_) pass_role_on();
       inside.release();
-      while (me.gate.wait() != Blocked::kDone) std::this_thread::yield();
+      while (me.parker.park() != Blocked::kDone) std::this_thread::yield();
       return;
     }
-    me.gate.close();
+    me.parker.reset();
   }
 }
 
@@ -437,7 +437,7 @@ void RealRuntime::pass_role_on() {
     wake_background();
   } else if (!blocked_.empty()) {
     // The one who came last waits longest, and so passes the role on least often.
-    blocked_.back()->gate.open(Blocked::kDrive);
+    blocked_.back()->parker.unpark(Blocked::kDrive);
   } else if (background_resting_ && background_needed()) {
     background_resting_ = false;
     set_alarm(kLinger);

@@ -39,10 +39,10 @@
 #include <thread>
 #include <vector>
 
+#include "base/adaptive_spin.h"
 #include "base/callback_thread.h"
-#include "base/eagerness.h"
 #include "base/fork_watch.h"
-#include "base/gate.h"
+#include "base/parker.h"
 #include "base/random.h"
 #include "base/reactor.h"
 #include "base/require.h"
@@ -150,9 +150,9 @@ class RealRuntime final : public Runtime, public Loop {
  private:
   // A thread in block_on().
   struct Blocked {
-    static constexpr std::uint32_t kDrive = 1;  // the gate was opened to pass the driver's role
+    static constexpr std::uint32_t kDrive = 1;  // unparked to pass the driver's role
     static constexpr std::uint32_t kDone = 2;   // all is done: leave, and touch nothing
-    Gate gate;
+    Parker parker;
     std::coroutine_handle<> root;  // its call, until that is done
     std::exception_ptr error;
     bool done = false;
@@ -252,7 +252,7 @@ class RealRuntime final : public Runtime, public Loop {
   Finished finished_ HOLDFAST_GUARDED_BY(monitor_);
   std::size_t detached_ HOLDFAST_GUARDED_BY(monitor_) = 0;
   std::vector<Lookout*> lookouts_ HOLDFAST_GUARDED_BY(monitor_);
-  Eagerness eagerness_ HOLDFAST_GUARDED_BY(monitor_);
+  AdaptiveSpin spin_ HOLDFAST_GUARDED_BY(monitor_);
   // The driver is awake, and runs what is ready.
   bool looking_ HOLDFAST_GUARDED_BY(monitor_) = false;
   // Somebody has the driver's role: `driver_`, or the background thread if that is null.

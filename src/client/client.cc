@@ -8,8 +8,8 @@
 #include <filesystem>
 #include <system_error>
 
-#include "base/looked_in_vain.h"
 #include "base/real_runtime.h"
+#include "base/unreachable_instead_of_unknown.h"
 #include "base/url.h"
 #include "base/watchdog.h"
 #include "engines/registry.h"
@@ -66,13 +66,13 @@ std::string default_label() {
 Task<Result<std::vector<LockInfo>>> list(Locker& locker, std::string prefix) {
   Result<std::vector<LockInfo>> all =
       co_await internal::contained(locker.engine().list(prefix, locker.request_deadline()));
-  if (!all) co_return internal::looked_in_vain(all.failure());
+  if (!all) co_return internal::unreachable_instead_of_unknown(all.failure());
   co_return all;
 }
 Task<Result<LockInfo>> inspect(Locker& locker, Name name) {
   Result<LockInfo> info =
       co_await internal::contained(locker.engine().inspect(name, locker.request_deadline()));
-  if (!info) co_return internal::looked_in_vain(info.failure());
+  if (!info) co_return internal::unreachable_instead_of_unknown(info.failure());
   co_return info;
 }
 Task<Result<Examination>> examine(Locker& locker) {

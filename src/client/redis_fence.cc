@@ -2,11 +2,11 @@
 
 #include <charconv>
 
-#include "base/looked_in_vain.h"
 #include "base/real_runtime.h"
 #include "base/text.h"
+#include "base/unreachable_instead_of_unknown.h"
 #include "base/url.h"
-#include "engines/redis/performer.h"
+#include "engines/redis/command_executor.h"
 #include "fence/mark.h"
 
 namespace holdfast {
@@ -17,10 +17,10 @@ using internal::RealRuntime;
 using internal::run_blocking;
 using internal::Url;
 using internal::fence::problem_with_write;
+using internal::redis::CommandExecutor;
 using internal::redis::Invocation;
 using internal::redis::Keys;
 using internal::redis::Node;
-using internal::redis::Performer;
 using internal::redis::Reply;
 using internal::redis::Script;
 using internal::redis::Settings;
@@ -152,21 +152,21 @@ struct RedisFence::Impl {
   Impl(const Settings& settings, std::shared_ptr<Observer> observer_of_warnings)
       : observer(std::move(observer_of_warnings)) {
     const RealRuntime::Inside inside(runtime);
-    performer.emplace(runtime, settings,
-                      internal::redis::ServersSettings{
-                          .on_info = [this](const std::string& info) { check_memory(info); }});
+    executor.emplace(runtime, settings,
+                     internal::redis::ServersSettings{
+                         .on_info = [this](const std::string& info) { check_memory(info); }});
   }
 
   static void destroy(Impl* impl);
   Task<void> stop();
   void check_memory(const std::string& info);
-  Task<Result<Performer::Performed>> run(Script& script, const Request& request);
+  Task<Result<CommandExecutor::Performed>> run(Script& script, const Request& request);
   Task<Result<void>> change(Request request);
   Task<Result<std::optional<std::string>>> read(Request request);
   Task<Result<Token>> look(Request request);
 
   std::string prefixed(std::string_view key) const {
-    return performer->settings().prefix + std::string(key);
+    return executor->settings().prefix + std::string(key);
   }
 
   RealRuntime runtime;
@@ -175,7 +175,7 @@ struct RedisFence::Impl {
   Script set{set_script(), {}};
   Script get{get_script(), {}};
   Script mark{mark_script(), {}};
-  std::optional<Performer> performer;
+  std::optional<CommandExecutor> executor;
 };
 
 // As a client's core ends: see client.cc.
@@ -185,7 +185,7 @@ void RedisFence::Impl::destroy(Impl* impl) {
     impl->runtime.finish_with(impl->stop());
     {
       const RealRuntime::Inside inside(impl->runtime);
-      impl->performer.reset();
+      impl->executor.reset();
     }
     delete impl;
   };
@@ -197,7 +197,7 @@ void RedisFence::Impl::destroy(Impl* impl) {
 }
 
 Task<void> RedisFence::Impl::stop() {
-  performer->servers().stop();
+  executor->servers().stop();
   co_return;
 }
 
@@ -214,7 +214,8 @@ void RedisFence::Impl::check_memory(const std::string& info) {
       "or use another server for fenced data");
 }
 
-Task<Result<Performer::Performed>> RedisFence::Impl::run(Script& script, const Request& request) {
+Task<Result<CommandExecutor::Performed>> RedisFence::Impl::run(Script& script,
+                                                               const Request& request) {
   if (internal::redis::looks_like_sibling(request.key)) {
     co_return Failure(Code::invalid_argument,
                       "the key " + quoted(request.key) + " is kept for keys of Holdfast's own");
@@ -227,20 +228,20 @@ Task<Result<Performer::Performed>> RedisFence::Impl::run(Script& script, const R
   }
   if (request.value) arguments.add(*request.value);
   const auto invocation_for = [&](Node&) { return Invocation{&script, &keys, arguments}; };
-  const Deadline deadline = performer->request_deadline(Deadline::never());
-  Result<Performer::Performed> performed =
-      co_await performer->perform(keys, std::cref(invocation_for), false, deadline);
+  const Deadline deadline = executor->request_deadline(Deadline::never());
+  Result<CommandExecutor::Performed> performed =
+      co_await executor->perform(keys, std::cref(invocation_for), false, deadline);
   if (!performed || !request.ticket) co_return performed;
   // What was refused, the replicas need not have: a refusal is never wrong.
   if (refusal(request.key, *request.ticket, performed->answer.reply)) co_return performed;
   const Result<void> confirmed =
-      co_await performer->replicated(*performed->node, performed->answer.generation, deadline);
+      co_await executor->replicated(*performed->node, performed->answer.generation, deadline);
   if (confirmed) co_return performed;
   co_return Failure(Code::unknown, "done, but perhaps not for good: " + confirmed.message());
 }
 
 Task<Result<void>> RedisFence::Impl::change(Request request) {
-  const Result<Performer::Performed> performed = co_await run(set, request);
+  const Result<CommandExecutor::Performed> performed = co_await run(set, request);
   if (!performed) co_return performed.failure();
   const auto refused = refusal(request.key, *request.ticket, performed->answer.reply);
   if (!refused) co_return Result<void>();
@@ -254,7 +255,7 @@ Task<Result<void>> RedisFence::Impl::change(Request request) {
 }
 
 Task<Result<std::optional<std::string>>> RedisFence::Impl::read(Request request) {
-  const Result<Performer::Performed> performed = co_await run(get, request);
+  const Result<CommandExecutor::Performed> performed = co_await run(get, request);
   if (!performed) co_return performed.failure();
   const Reply& reply = performed->answer.reply;
   if (const auto refused = refusal(request.key, *request.ticket, reply)) co_return *refused;
@@ -264,8 +265,8 @@ Task<Result<std::optional<std::string>>> RedisFence::Impl::read(Request request)
 }
 
 Task<Result<Token>> RedisFence::Impl::look(Request request) {
-  const Result<Performer::Performed> performed = co_await run(mark, request);
-  if (!performed) co_return internal::looked_in_vain(performed.failure());
+  const Result<CommandExecutor::Performed> performed = co_await run(mark, request);
+  if (!performed) co_return internal::unreachable_instead_of_unknown(performed.failure());
   const Reply& reply = performed->answer.reply;
   const std::optional<Token> seen = token_in(reply.at(1).text);
   if (reply.at(0).number != 1 || !seen) co_return unusable(request.key, reply.at(1).text);

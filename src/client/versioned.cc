@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "base/looked_in_vain.h"
 #include "base/real_runtime.h"
 #include "base/text.h"
+#include "base/unreachable_instead_of_unknown.h"
 #include "base/url.h"
 #include "client/versioned_store.h"
 
@@ -61,7 +61,7 @@ Task<void> Versioned::Impl::stop() {
 
 Task<Result<std::optional<Versioned::Row>>> Versioned::Impl::read(std::string key) {
   const Result<SqlRows> rows = co_await store->read(std::move(key), deadline());
-  if (!rows) co_return internal::looked_in_vain(rows.failure());
+  if (!rows) co_return internal::unreachable_instead_of_unknown(rows.failure());
   if (rows->empty()) co_return std::optional<Row>();
   Row row;
   row.version = static_cast<std::uint64_t>(rows->number(0, 0));

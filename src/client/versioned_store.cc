@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "base/looked_in_vain.h"
+#include "base/unreachable_instead_of_unknown.h"
 #include "client/versioned_line.h"
 #include "engines/mysql/session_setup.h"
 #include "engines/mysql/settings.h"
@@ -250,7 +250,7 @@ class MysqlStore final : public PlainStore {
       ask.text += " FROM (SELECT 1) AS one LEFT JOIN " + table() + " t ON FALSE";
       ask.answer = one_row(std::string(columns.size(), 'B'));
       const Result<SqlRows> rows = co_await run(std::move(ask), deadline);
-      if (!rows) co_return looked_in_vain(rows.failure());
+      if (!rows) co_return unreachable_instead_of_unknown(rows.failure());
       for (std::size_t i = 0; i < columns.size(); ++i) {
         bytes_.push_back(rows->bytes(0, i) == "binary");
       }

@@ -171,7 +171,7 @@ void Common::heard_removal(const std::string& key, Revision token) {
 }
 
 Task<void> Common::mark(std::string key, Revision token, std::string note,
-                        std::unique_ptr<OwnQueue<InTheWay>::Place>) {
+                        std::unique_ptr<LocalQueue<InTheWay>::Entry>) {
   Txn txn;
   txn.if_created_at(key, token).put_value(Branch::then, key, note);
   const Deadline deadline = Deadline::at(runtime.now() + settings.request_timeout);

@@ -7,13 +7,13 @@
 #include <string>
 #include <unordered_map>
 
-#include "base/own_queue.h"
 #include "engines/etcd/holdings.h"
 #include "engines/etcd/keys.h"
 #include "engines/etcd/places.h"
 #include "engines/etcd/queue.h"
 #include "engines/etcd/settings.h"
 #include "engines/etcd/watcher.h"
+#include "engines/kit/local_queue.h"
 
 namespace holdfast::internal::etcd {
 
@@ -75,7 +75,7 @@ struct Common {
   Places places;
   Entrance entrance;
   std::unordered_map<ClaimId, Turn*> waiting;
-  OwnQueue<InTheWay> own_queue;  // of the exclusive ones among them; locks by Keys::base
+  LocalQueue<InTheWay> local_queue;  // of the exclusive ones among them; locks by Keys::base
   std::unordered_multimap<std::string, Turn*> watched;  // keys that claims of ours wait for
   std::unordered_map<std::string, std::shared_ptr<Release>> releases;  // by key
   TaskGroup background;  // Last: its tasks end before what they use.
@@ -96,7 +96,7 @@ struct Common {
   // `place` is given up then, not before: a watch that begins while something is being written may
   // have to wait for etcd's catch-up, and the next of our claims begins one when it moves up.
   Task<void> mark(std::string key, Revision token, std::string note,
-                  std::unique_ptr<OwnQueue<InTheWay>::Place> place);
+                  std::unique_ptr<LocalQueue<InTheWay>::Entry> place);
 };
 
 }  // namespace holdfast::internal::etcd

@@ -1,7 +1,7 @@
 #include "engines/etcd/facts.h"
 
 #include "base/known_server.h"
-#include "base/looked_in_vain.h"
+#include "base/unreachable_instead_of_unknown.h"
 #include "wire/protobuf.h"
 
 namespace holdfast::internal::etcd {
@@ -130,7 +130,7 @@ Examination examined(const Facts& facts) {
 Task<Result<Facts>> ask_facts(Cluster& cluster, std::string server, Deadline deadline) {
   Facts facts{.server = std::move(server)};
   const Result<Answer> told = co_await cluster.call(Method::status, {}, deadline);
-  if (!told) co_return looked_in_vain(told.failure());
+  if (!told) co_return unreachable_instead_of_unknown(told.failure());
   std::optional<Status> status = decode_status(told->message);
   if (!status) co_return cluster.failed(Code::misconfigured, "its status makes no sense");
   facts.status = std::move(*status);

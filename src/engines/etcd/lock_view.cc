@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "base/looked_in_vain.h"
+#include "base/unreachable_instead_of_unknown.h"
 
 namespace holdfast::internal::etcd {
 
@@ -32,7 +32,7 @@ bool looks_like_a_lock(const Entry& entry, const KeyValue& pair) {
 
 Task<Result<RangeAnswer>> LockView::range(Range range, Header& header, Deadline deadline) {
   const Result<Answer> answer = co_await cluster_.call(Method::range, encode(range), deadline);
-  if (!answer) co_return looked_in_vain(answer.failure());
+  if (!answer) co_return unreachable_instead_of_unknown(answer.failure());
   std::optional<RangeAnswer> pairs = decode_range(answer->message, &header);
   if (!pairs) co_return cluster_.failed(Code::unreachable, "an answer that makes no sense");
   co_return *std::move(pairs);

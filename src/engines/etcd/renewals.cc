@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "base/looked_in_vain.h"
+#include "base/unreachable_instead_of_unknown.h"
 
 namespace holdfast::internal::etcd {
 
@@ -56,7 +56,7 @@ Task<void> Renewals::find_session(Item item, Deadline deadline, SessionPtr& sess
   const Result<std::optional<KeyValue>> found =
       co_await find_claim(cluster_, keys, claim, std::string(), deadline);
   if (!found) {
-    *item.outcome = looked_in_vain(found.failure());
+    *item.outcome = unreachable_instead_of_unknown(found.failure());
     co_return;
   }
   const std::optional<KeyValue>& pair = *found;

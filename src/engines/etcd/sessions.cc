@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/looked_in_vain.h"
+#include "base/unreachable_instead_of_unknown.h"
 
 namespace holdfast::internal::etcd {
 
@@ -170,7 +170,7 @@ Task<Result<void>> Sessions::refresh(SessionPtr session, std::string key, Deadli
       co_return cluster_.failed(Code::unreachable, "there is another leader, and the lease is old");
     }
     const Result<Answer> answer = co_await cluster_.call(Method::range, look, deadline);
-    if (!answer) co_return looked_in_vain(answer.failure());
+    if (!answer) co_return unreachable_instead_of_unknown(answer.failure());
     Header header;
     if (!decode_range(answer->message, &header)) {
       co_return cluster_.failed(Code::unreachable, "an answer that makes no sense");
@@ -196,7 +196,7 @@ Task<Result<SessionPtr>> Sessions::replace(SessionPtr session, Duration ttl, std
   if (!moved) {
     // If it was executed, the lease carries the key: it must not be revoked.
     if (!session->shared) forget(*next);
-    if (!answer) co_return looked_in_vain(answer.failure());
+    if (!answer) co_return unreachable_instead_of_unknown(answer.failure());
     co_return cluster_.failed(Code::unreachable, "an answer that makes no sense");
   }
   if (!moved->succeeded) {
@@ -223,7 +223,7 @@ void Sessions::lose(Session& session) {
 void Sessions::retire(Session& session, const std::string& key) {
   if (!session.shared) return;  // It has one claim only, and ends with it.
   session.retired = true;
-  if (session.strays.size() < kMostStrays) session.strays.insert(key);
+  if (session.orphans.size() < kMostStrays) session.orphans.insert(key);
 }
 
 Task<void> Sessions::keep(SessionPtr session) {
@@ -301,8 +301,8 @@ Task<void> Sessions::end_overdue(SessionPtr session, Deadline deadline) {
     const auto still = session->held.find(key);
     if (still != session->held.end() && still->second.token == token) session->held.erase(still);
   }
-  const std::set<std::string> strays = session->strays;
-  for (const std::string& key : strays) {
+  const std::set<std::string> orphans = session->orphans;
+  for (const std::string& key : orphans) {
     Txn txn;
     txn.if_present(key).remove(Txn::Branch::then, key);
     if (!co_await cluster_.call(Method::txn, txn.encode(), deadline)) co_return;

@@ -52,7 +52,7 @@ struct Session {
   int users = 0;
   BootTime unused_since{};
   std::map<std::string, HeldKey> held;  // by key
-  std::set<std::string> strays;         // keys that such requests may make
+  std::set<std::string> orphans;        // keys that such requests may make
   // A key of a claim that has used it. A confirmation needs a read, and the user may be allowed to
   // read the keys of its locks only.
   std::string readable;

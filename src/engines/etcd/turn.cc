@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/looked_in_vain.h"
+#include "base/unreachable_instead_of_unknown.h"
 
 namespace holdfast::internal::etcd {
 
@@ -156,7 +156,7 @@ Task<Result<Standing>> Turn::enter_in_order() {
   Entrance::Pass pass(common_.entrance);
   const Woken let_in = co_await pass.wait(wait_.deadline, wait_.stop);
   if (let_in != Woken::signalled) co_return over(let_in).value_or(Failure::busy({}));
-  const bool behind = claim_.mode == Mode::exclusive && common_.own_queue.long_enough(keys_.base);
+  const bool behind = claim_.mode == Mode::exclusive && common_.local_queue.long_enough(keys_.base);
   co_return co_await enter(behind);
 }
 
@@ -187,7 +187,7 @@ Task<Result<Standing>> Turn::look(Look how) {
     const Result<Answer> answer =
         co_await common_.cluster.call(Method::txn, txn.encode(), deadline, wait_.stop);
     Result<Standing> standing = standing_in(answer, Asked::look);
-    if (!standing) co_return looked_in_vain(standing.failure());
+    if (!standing) co_return unreachable_instead_of_unknown(standing.failure());
     answered();
     if (standing->state != State::unclear || standing->created == created) {
       co_return standing;
@@ -344,8 +344,8 @@ Task<Result<Turn::Outcome>> Turn::wait_for_turn(Standing standing) {
   stop_watching();
   if (claim_.mode == Mode::exclusive) {
     const auto order = static_cast<std::uint64_t>(created_);
-    place_ = std::make_unique<OwnQueue<InTheWay>::Place>(common_.own_queue, keys_.base, key_, order,
-                                                         vigil_.told);
+    place_ = std::make_unique<LocalQueue<InTheWay>::Entry>(common_.local_queue, keys_.base, key_,
+                                                           order, vigil_.told);
   }
   if (again && place_) {
     if (const std::optional<Failure> end = co_await rest()) co_return *end;

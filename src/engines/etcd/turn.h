@@ -84,7 +84,7 @@ class Turn {
   LeaseId lease_ = 0;
   std::optional<BootTime> troubled_since_;  // nobody has answered since
   Vigil vigil_;
-  std::unique_ptr<OwnQueue<InTheWay>::Place> place_;  // After what it tells.
+  std::unique_ptr<LocalQueue<InTheWay>::Entry> place_;  // After what it tells.
   std::vector<InTheWay> watched_;
 };
 

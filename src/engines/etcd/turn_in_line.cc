@@ -1,4 +1,4 @@
-// The part of a Turn that is about other claims of this client in the same queue: see OwnQueue.
+// The part of a Turn that is about other claims of this client in the same queue: see LocalQueue.
 #include <algorithm>
 
 #include "engines/etcd/turn.h"
@@ -36,7 +36,7 @@ Task<Result<void>> Turn::survey() {
   answered();
   std::vector<KeyValue>& pairs = queue->pairs;
   std::ranges::sort(pairs, {}, &KeyValue::created);
-  common_.own_queue.for_each_unsure(keys_.base, [&](OwnQueue<InTheWay>::Place& place) {
+  common_.local_queue.for_each_unsure(keys_.base, [&](LocalQueue<InTheWay>::Entry& place) {
     const auto order = static_cast<Revision>(place.order());
     const auto own = std::ranges::lower_bound(pairs, order, {}, &KeyValue::created);
     // Not there yet, not there any more, or the first of all: then it looks for itself.

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/known_server.h"
-#include "base/looked_in_vain.h"
-#include "base/waiting_lines.h"
+#include "base/unreachable_instead_of_unknown.h"
+#include "engines/kit/local_waiters.h"
 #include "engines/memcached/facts.h"
 #include "engines/memcached/holds.h"
 #include "engines/memcached/persist.h"
@@ -98,7 +98,7 @@ class MemcachedEngine final : public Engine {
 
   KnownServer known_{memcached_guarantees()};
   const memcached::Settings settings_;
-  WaitingLines lines_;
+  LocalWaiters waiters_;
   memcached::Node node_;
   memcached::Holds holds_;
 };
@@ -213,7 +213,7 @@ Task<Result<Grant>> MemcachedEngine::acquire(const Claim& claim, const Wait& wai
   const Keys keys = keys_of(claim.name);
   if (wait.stop.stop_requested()) co_return cancelled();
   std::optional<Asked> known;
-  if (!wait.queue || lines_.empty(keys.word)) {
+  if (!wait.queue || waiters_.empty(keys.word)) {
     const Deadline limit = answer_deadline(wait);
     Result<Asked> asked = co_await ask(claim, keys, limit, wait.stop);
     if (!asked && asked.code() == Code::unknown && wait.stop.stop_requested()) {
@@ -240,10 +240,10 @@ Task<Result<Grant>> MemcachedEngine::wait_in_line(const Claim& claim, const Keys
   constexpr Duration kLongest = std::chrono::milliseconds(50);
   // Who stands in the line outlasts a server that is being restarted.
   constexpr Duration kPatience = std::chrono::seconds(30);
-  WaitingLines::Place place(lines_, runtime(), keys.word, claim.id);
+  LocalWaiters::Waiter waiter(waiters_, runtime(), keys.word, claim.id);
   ClaimId holder;
   if (known) {
-    place.seen() = known->busy;
+    waiter.seen() = known->busy;
     holder = known->holder;
   }
   Duration pause = kShortest;
@@ -251,21 +251,21 @@ Task<Result<Grant>> MemcachedEngine::wait_in_line(const Claim& claim, const Keys
   BootTime last_answer = runtime().now();
   for (;;) {
     Deadline until = wait.deadline;
-    if (place.first()) until = until.sooner(runtime().now() + runtime().jitter(pause, 0.3));
-    const Woken woken = co_await place.told.wait(until, wait.stop);
-    place.told.reset();
+    if (waiter.first()) until = until.sooner(runtime().now() + runtime().jitter(pause, 0.3));
+    const Woken woken = co_await waiter.told.wait(until, wait.stop);
+    waiter.told.reset();
     std::optional<Failure> over;
-    if (place.ended()) over = Failure(Code::cancelled, "it was released while it waited");
+    if (waiter.ended()) over = Failure(Code::cancelled, "it was released while it waited");
     if (woken == Woken::cancelled) over = cancelled();
-    if (!over && wait.deadline.passed(runtime().now())) over = Failure::busy(place.seen());
+    if (!over && wait.deadline.passed(runtime().now())) over = Failure::busy(waiter.seen());
     if (over && unsure) co_return co_await leave(claim, *over);
     if (over) co_return *over;
-    if (!place.first()) continue;
+    if (!waiter.first()) continue;
 
     // To look is cheaper than to try, for the server and for the holder: see docs/engines.
     const Deadline limit = answer_deadline(wait);
     Result<Sight> seen((Sight()));
-    if (!place.released()) seen = co_await node_.look(keys, limit, wait.stop);
+    if (!waiter.released()) seen = co_await node_.look(keys, limit, wait.stop);
     Result<Asked> asked = seen ? Result<Asked>(busy_of(*seen)) : Result<Asked>(seen.failure());
     if (seen && (seen->free() || seen->of(claim.id))) {
       asked = co_await ask(claim, keys, limit, wait.stop);
@@ -280,7 +280,7 @@ Task<Result<Grant>> MemcachedEngine::wait_in_line(const Claim& claim, const Keys
         continue;
       }
       if (unsure) co_return co_await leave(claim, asked.failure());
-      co_return looked_in_vain(asked.failure());
+      co_return unreachable_instead_of_unknown(asked.failure());
     }
     if (asked->grant) co_return *asked->grant;
     last_answer = now;
@@ -288,7 +288,7 @@ Task<Result<Grant>> MemcachedEngine::wait_in_line(const Claim& claim, const Keys
     const bool moves = asked->holder != holder;
     pause = moves ? std::max<Duration>(pause / 2, kShortest) : std::min(pause * 3 / 2, kLongest);
     holder = asked->holder;
-    place.seen() = std::move(asked->busy);
+    waiter.seen() = std::move(asked->busy);
   }
 }
 
@@ -385,11 +385,11 @@ Task<Result<bool>> MemcachedEngine::release(const Claim& claim, Deadline deadlin
   std::optional<Stamp> stamp;
   if (const Held* held = holds_.find(claim.id)) stamp = held->stamp;
   holds_.forget(claim.id);
-  lines_.end(keys.word, claim.id);
+  waiters_.end(keys.word, claim.id);
   const auto attempt = [&] { return node_.release(keys, claim.id, stamp, limit); };
   const Result<Repeated<bool>> ended = co_await persist<bool>(runtime(), attempt, limit);
   if (!ended) co_return ended.failure();
-  lines_.wake(keys.word);
+  waiters_.wake(keys.word);
   // Nothing there the second time: the first attempt may have ended it.
   co_return ended->value || ended->repeated;
 }
@@ -400,13 +400,13 @@ Task<Result<LockInfo>> MemcachedEngine::inspect(const Name& name, Deadline deadl
   const Keys keys = keys_of(name);
   const Deadline limit = request_deadline(deadline);
   const Result<Sight> seen = co_await node_.look_for_token(keys, limit);
-  if (!seen) co_return looked_in_vain(seen.failure());
+  if (!seen) co_return unreachable_instead_of_unknown(seen.failure());
   LockInfo info{.name = name};
   if (seen->present) info.holders.push_back(holder_info(*seen, runtime().wall()));
   if (seen->word) info.last_token = seen->word->token;
   if (info.last_token == Token()) {
     const Result<Token> last = co_await node_.last_token(keys, limit);
-    if (!last) co_return looked_in_vain(last.failure());
+    if (!last) co_return unreachable_instead_of_unknown(last.failure());
     info.last_token = *last;
   }
   co_return info;
@@ -416,7 +416,7 @@ Task<Result<std::vector<LockInfo>>> MemcachedEngine::list(const std::string& pre
                                                           Deadline deadline) {
   const Deadline limit = request_deadline(deadline);
   const Result<std::vector<Sight>> words = co_await node_.list(settings_.prefix, prefix, limit);
-  if (!words) co_return looked_in_vain(words.failure());
+  if (!words) co_return unreachable_instead_of_unknown(words.failure());
   std::vector<LockInfo> all;
   for (const Sight& seen : *words) {
     const Name name(seen.word->name);
@@ -441,7 +441,7 @@ Task<Result<void>> MemcachedEngine::evict(const Name& name, Token token, Deadlin
   const auto attempt = [&] { return node_.evict(keys, token, limit); };
   const Result<Repeated<bool>> ended = co_await persist<bool>(runtime(), attempt, limit);
   if (!ended) co_return ended.failure();
-  lines_.wake(keys.word);
+  waiters_.wake(keys.word);
   if (ended->value || ended->repeated) co_return Result<void>();
   co_return Failure(Code::not_held, "'" + name.display() + "' is not held with token " +
                                         token.str() + "; nothing was changed");

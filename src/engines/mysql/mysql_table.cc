@@ -4,7 +4,7 @@
 #include <map>
 #include <unordered_map>
 
-#include "base/looked_in_vain.h"
+#include "base/unreachable_instead_of_unknown.h"
 #include "engines/mysql/lock_document.h"
 #include "engines/mysql/table_sql.h"
 
@@ -260,7 +260,7 @@ Task<Result<Taken>> MysqlTable::look(const Claim& claim, Deadline deadline, std:
       1, in_order(table_sql().look, {key_of(claim.name).key, to_value(claim.id)}));
   const Call call{deadline, std::move(stop)};
   const Result<Asked> asked = co_await ask(std::move(statements), call);
-  if (!asked) co_return looked_in_vain(asked.failure());
+  if (!asked) co_return unreachable_instead_of_unknown(asked.failure());
   Taken taken = standing_in(asked->outcome.results.at(0), claim);
   taken.sent_at = asked->outcome.sent_at;
   co_return taken;
@@ -429,7 +429,7 @@ Task<void> MysqlTable::find_lost(const Group& group, std::span<const Hold> holds
     std::vector<SqlStatement> question(1, held_owners(group.renewals));
     const Result<Asked> rows =
         co_await database_.requests().ask(database_.renewals(), std::move(question), deadline);
-    if (!rows) failure = looked_in_vain(rows.failure());
+    if (!rows) failure = unreachable_instead_of_unknown(rows.failure());
     for (std::size_t row = 0; rows && row < rows->outcome.results.at(0).rows.size(); ++row) {
       const SqlRows& owners = rows->outcome.results.at(0);
       held.emplace(table::claim_from(owners.bytes(row, 0)), owners.number(row, 1));
@@ -466,7 +466,7 @@ Task<Result<LockInfo>> MysqlTable::inspect(const Name& name, Deadline deadline) 
   std::vector<SqlStatement> statements(1, in_order(table_sql().find, {key_of(name).key}));
   const Call call{deadline, std::stop_token(), Urgency::urgent};
   const Result<Asked> asked = co_await ask(std::move(statements), call);
-  if (!asked) co_return looked_in_vain(asked.failure());
+  if (!asked) co_return unreachable_instead_of_unknown(asked.failure());
   const SqlRows& rows = asked->outcome.results.at(0);
   if (rows.empty()) co_return LockInfo{.name = name};
   LockDocument document(rows, 0);
@@ -478,7 +478,7 @@ Task<Result<std::vector<LockInfo>>> MysqlTable::list(const std::string& prefix, 
   // Whoever looks does so at a crowd as well: not behind all of it.
   const Call call{deadline, std::stop_token(), Urgency::urgent};
   const Result<Asked> asked = co_await ask(std::move(statements), call);
-  if (!asked) co_return looked_in_vain(asked.failure());
+  if (!asked) co_return unreachable_instead_of_unknown(asked.failure());
   const SqlRows& rows = asked->outcome.results.at(0);
   const std::string wanted = prefix_ + prefix;
   std::vector<LockInfo> all;

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <map>
 
-#include "base/crowds.h"
 #include "base/known_server.h"
-#include "base/waiting_lines.h"
+#include "engines/kit/contention_history.h"
+#include "engines/kit/local_waiters.h"
 #include "engines/quorum/campaign.h"
 #include "engines/quorum/quorum_view.h"
 #include "engines/quorum/renewal_round.h"
@@ -38,7 +38,7 @@ class QuorumEngine final : public Engine {
   }
   Task<Result<bool>> release(const Claim& claim, Deadline deadline) override {
     const Result<bool> released = co_await campaign_.release(claim, request_deadline(deadline));
-    lines_.wake(claim.name.bytes());
+    waiters_.wake(claim.name.bytes());
     co_return released;
   }
   Task<Result<void>> detach(const Hold& hold, Deadline) override {
@@ -92,12 +92,12 @@ class QuorumEngine final : public Engine {
   bool told() const { return guarantees().wake_up == WakeUp::push; }
 
   QuorumOptions options_;
-  WaitingLines lines_;
+  LocalWaiters waiters_;
   std::unique_ptr<Electorate> electorate_;
   KnownServer known_;
   Campaign campaign_;
   RenewalRounds rounds_;
-  Crowds crowds_;
+  ContentionHistory recently_contended_;
 };
 
 // ---- Acquiring ---------------------------------------------------------------------------------
@@ -139,10 +139,10 @@ Task<Result<Grant>> QuorumEngine::acquire(const Claim& claim, const Wait& wait) 
   constexpr Duration kSplitPause = std::chrono::milliseconds(2);
   constexpr Duration kMoment = std::chrono::milliseconds(100);
   if (wait.stop.stop_requested()) co_return Failure(Code::cancelled, "cancelled by the caller");
-  if (!told() && wait.queue && !lines_.empty(claim.name.bytes())) {
+  if (!told() && wait.queue && !waiters_.empty(claim.name.bytes())) {
     co_return co_await wait_and_ask(claim, wait);
   }
-  if (told() && wait.queue && crowds_.contains(claim.name, runtime().now())) {
+  if (told() && wait.queue && recently_contended_.contains(claim.name, runtime().now())) {
     co_return co_await wait_in_line(claim, wait, false);
   }
   // Most locks are free: standing in line needs more.
@@ -180,21 +180,21 @@ Task<Result<Grant>> QuorumEngine::acquire(const Claim& claim, const Wait& wait) 
 Task<Result<Grant>> QuorumEngine::wait_and_ask(const Claim& claim, const Wait& wait) {
   constexpr Duration kShortest = std::chrono::milliseconds(1);
   constexpr int kMostDoublings = 6;
-  WaitingLines::Place place(lines_, runtime(), claim.name.bytes(), claim.id);
+  LocalWaiters::Waiter waiter(waiters_, runtime(), claim.name.bytes(), claim.id);
   for (int looks = 0;; ++looks) {
-    Busy busy = place.seen();
+    Busy busy = waiter.seen();
     BootTime next = BootTime::max();
-    if (place.first()) {
+    if (waiter.first()) {
       Campaign::Outcome outcome = co_await attempt(claim, std::nullopt, wait);
       if (outcome.grant) co_return *outcome.grant;
       if (outcome.failure) co_return co_await leave(claim, *outcome.failure);
-      busy = place.seen() = std::move(outcome.busy);
-      if (place.released()) looks = 0;
+      busy = waiter.seen() = std::move(outcome.busy);
+      if (waiter.released()) looks = 0;
       next = runtime().now() +
              runtime().jitter(kShortest * (1 << std::min(looks, kMostDoublings)), 0.5);
     }
-    place.told.reset();
-    const Woken woken = co_await place.told.wait(wait.deadline.sooner(next), wait.stop);
+    waiter.told.reset();
+    const Woken woken = co_await waiter.told.wait(wait.deadline.sooner(next), wait.stop);
     if (woken == Woken::cancelled) {
       co_return co_await leave(claim, Failure(Code::cancelled, "cancelled by the caller"));
     }
@@ -263,7 +263,7 @@ Task<Result<Grant>> QuorumEngine::wait_in_line(const Claim& claim, const Wait& w
     } else {
       answered = true;
       last_answer = now;
-      crowds_.add(claim.name, now);
+      recently_contended_.add(claim.name, now);
     }
     if (wait.deadline.passed(now)) {
       co_return co_await leave(claim, Failure::busy(std::move(outcome.busy)));

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "base/crowds.h"
-#include "base/looked_in_vain.h"
 #include "base/text.h"
+#include "base/unreachable_instead_of_unknown.h"
+#include "engines/kit/contention_history.h"
+#include "engines/redis/command_executor.h"
 #include "engines/redis/examiner.h"
 #include "engines/redis/lock_view.h"
-#include "engines/redis/performer.h"
 #include "engines/redis/renewals.h"
 
 namespace holdfast::internal {
@@ -23,7 +23,7 @@ using redis::Node;
 using redis::Reply;
 using redis::Script;
 using redis::Words;
-using Performed = redis::Performer::Performed;
+using Performed = redis::CommandExecutor::Performed;
 
 const char* letter_of(Mode mode) {
   return mode == Mode::exclusive ? "x" : mode == Mode::shared ? "s" : "p";
@@ -40,7 +40,7 @@ class RedisEngine final : public Engine {
 
   const Guarantees& guarantees() const override { return examiner_.guarantees(); }
   Task<Result<Examination>> examine(Deadline deadline) override {
-    return examiner_.examine(runtime(), performer_.servers(), request_deadline(deadline));
+    return examiner_.examine(runtime(), executor_.servers(), request_deadline(deadline));
   }
   Task<Result<Grant>> acquire(const Claim& claim, const Wait& wait) override;
   Task<std::vector<Result<Grant>>> renew(std::span<const Hold> holds, Deadline deadline) override {
@@ -74,8 +74,8 @@ class RedisEngine final : public Engine {
     BootTime since{};                // when, by ours
   };
 
-  const redis::Settings& settings() const { return performer_.settings(); }
-  Deadline request_deadline(Deadline limit) const { return performer_.request_deadline(limit); }
+  const redis::Settings& settings() const { return executor_.settings(); }
+  Deadline request_deadline(Deadline limit) const { return executor_.request_deadline(limit); }
   // A question that is asked shortly before the wait is over, or by one who does not wait at all,
   // should still be answered.
   Deadline answer_deadline(const Wait& wait) const {
@@ -105,10 +105,10 @@ class RedisEngine final : public Engine {
   Script release_{redis::release_source(), {}};
   Script evict_{redis::evict_source(), {}};
   Script inspect_{redis::inspect_source(), {}};
-  redis::Performer performer_;
+  redis::CommandExecutor executor_;
   redis::Renewals renewals_;
   std::unordered_map<ClaimId, Place> in_line_;
-  Crowds crowds_;
+  ContentionHistory recently_contended_;
 };
 
 Guarantees guarantees_of(redis::Layout layout) {
@@ -124,12 +124,12 @@ RedisEngine::RedisEngine(const redis::Settings& settings, Runtime& runtime,
                          const ClientOptions& options)
     : Engine(runtime),
       examiner_(guarantees_of(settings.layout), settings.layout, options.observer),
-      performer_(
+      executor_(
           runtime, settings,
           {.questions = redis::greeting(),
            .on_greeted = [this](const auto& answers,
                                 const auto& server) { return examiner_.greet(answers, server); }}),
-      renewals_(runtime, performer_) {}
+      renewals_(runtime, executor_) {}
 
 // ---- Asking ------------------------------------------------------------------------------------
 
@@ -168,8 +168,7 @@ Task<Result<RedisEngine::Asked>> RedisEngine::ask(const Claim& claim, const Keys
       waiter->emplace(node, claim, std::string(keys.word()));
     }
     const bool looks = waiter && (in_line_.contains(claim.id) || asks_again(claim));
-    const std::string tail =
-        queue_tail(claim, node.channel(waiter ? performer_.tag_for(keys) : ""));
+    const std::string tail = queue_tail(claim, node.channel(waiter ? executor_.tag_for(keys) : ""));
     Words arguments;
     arguments.join({claim.id.digits(), " ", claim.label})
         .add(milliseconds_of(claim.ttl))
@@ -182,7 +181,7 @@ Task<Result<RedisEngine::Asked>> RedisEngine::ask(const Claim& claim, const Keys
     if (waiter) add_place(claim, node, tail, arguments);
     return Invocation{&acquire_, &keys, std::move(arguments)};
   };
-  const Result<Performed> performed = co_await performer_.perform(
+  const Result<Performed> performed = co_await executor_.perform(
       keys, std::cref(invocation_for), waiter != nullptr, deadline, std::move(stop));
   if (!performed) co_return performed.failure();
   Result<Asked> asked = read_answer(claim, *performed);
@@ -248,10 +247,10 @@ Task<Result<Grant>> RedisEngine::acquire(const Claim& claim, const Wait& wait) {
   }
   // Most locks are free: try first. Where one will have to wait, and hears already, asking once and
   // standing in the line if need be saves a round trip.
-  Node* known = performer_.known(keys);
+  Node* known = executor_.known(keys);
   const bool may_queue = wait.queue && known && known->listening();
   const bool returns = wait.queue && asks_again(claim);  // to its place in the line
-  if (!returns && (!may_queue || !crowds_.contains(claim.name, runtime().now()))) {
+  if (!returns && (!may_queue || !recently_contended_.contains(claim.name, runtime().now()))) {
     if (wait.stop.stop_requested()) co_return cancelled();
     std::optional<Result<Asked>> taken;
     if (claim.mode == Mode::exclusive && claim.ttl <= redis::kLongestTaken) {
@@ -260,7 +259,7 @@ Task<Result<Grant>> RedisEngine::acquire(const Claim& claim, const Wait& wait) {
         arguments.join({claim.id.digits(), " ", claim.label}).add(milliseconds_of(claim.ttl));
         return Invocation{&take_, &keys, std::move(arguments), redis::kKeysOfTake};
       };
-      const Result<Performed> performed = co_await performer_.perform(
+      const Result<Performed> performed = co_await executor_.perform(
           keys, std::cref(taking), false, answer_deadline(wait), wait.stop);
       if (!performed) {
         taken = performed.failure();
@@ -308,7 +307,7 @@ Task<Result<Grant>> RedisEngine::wait_in_line(const Claim& claim, const Keys& ke
       last_answer = now;
       if (asked->grant) co_return co_await granted(claim, *asked);
       busy = std::move(asked->busy);
-      crowds_.add(claim.name, now);
+      recently_contended_.add(claim.name, now);
       // (In a cluster the slot may have moved, and nobody tells those who wait where it was.)
       const bool may_move = settings().layout == redis::Layout::cluster;
       if (busy.rank > 0 && !may_move) look_at = now + runtime().jitter(behind);
@@ -366,11 +365,11 @@ Task<Result<Grant>> RedisEngine::leave(const Claim& claim, Failure why) {
 }
 
 Task<Result<Grant>> RedisEngine::granted(const Claim& claim, const Asked& asked) {
-  performer_.note_write();
+  executor_.note_write();
   if (settings().wait_replicas == 0) co_return *asked.grant;
   const Deadline deadline = request_deadline(Deadline::never());
   const Result<void> confirmed =
-      co_await performer_.replicated(*asked.node, asked.generation, deadline);
+      co_await executor_.replicated(*asked.node, asked.generation, deadline);
   if (confirmed) co_return *asked.grant;
   co_return co_await leave(claim, confirmed.failure());
 }
@@ -386,8 +385,8 @@ Task<Result<bool>> RedisEngine::release(const Claim& claim, Deadline deadline) {
     for (const std::string& tail : place->second.tails) invocation.arguments.add(tail);
     return invocation;
   };
-  const Result<Performed> performed = co_await performer_.perform(
-      keys, std::cref(invocation_for), false, request_deadline(deadline));
+  const Result<Performed> performed = co_await executor_.perform(keys, std::cref(invocation_for),
+                                                                 false, request_deadline(deadline));
   if (!performed) co_return performed.failure();
   const Reply& reply = performed->answer.reply;
   if (reply.kind != Reply::Kind::integer || reply.number < 0 || reply.number > 3) {
@@ -406,7 +405,7 @@ Task<void> RedisEngine::go_on_serving(const Claim& claim, const Keys& keys, Dead
   };
   for (;;) {
     const Result<Performed> performed =
-        co_await performer_.perform(keys, std::cref(invocation_for), false, deadline);
+        co_await executor_.perform(keys, std::cref(invocation_for), false, deadline);
     if (!performed || performed->answer.reply.number < 2 || deadline.passed(runtime().now())) break;
   }
 }
@@ -416,8 +415,8 @@ Task<void> RedisEngine::go_on_serving(const Claim& claim, const Keys& keys, Dead
 Task<Result<void>> RedisEngine::evict(const Name& name, Token token, Deadline deadline) {
   const Keys keys = keys_of(name);
   const auto invocation_for = [&](Node&) { return Invocation{&evict_, &keys, {token.str()}}; };
-  const Result<Performed> performed = co_await performer_.perform(
-      keys, std::cref(invocation_for), false, request_deadline(deadline));
+  const Result<Performed> performed = co_await executor_.perform(keys, std::cref(invocation_for),
+                                                                 false, request_deadline(deadline));
   if (!performed) co_return performed.failure();
   if (performed->answer.reply.as_number() == 1 || performed->repeated) co_return Result<void>();
   co_return Failure(Code::not_held, "'" + name.display() + "' is not held with token " +
@@ -427,16 +426,16 @@ Task<Result<void>> RedisEngine::evict(const Name& name, Token token, Deadline de
 Task<Result<LockInfo>> RedisEngine::inspect(const Name& name, Deadline deadline) {
   const Keys keys = keys_of(name);
   const auto invocation_for = [&](Node&) { return Invocation{&inspect_, &keys, {}}; };
-  const Result<Performed> performed = co_await performer_.perform(
-      keys, std::cref(invocation_for), false, request_deadline(deadline));
-  if (!performed) co_return looked_in_vain(performed.failure());
+  const Result<Performed> performed = co_await executor_.perform(keys, std::cref(invocation_for),
+                                                                 false, request_deadline(deadline));
+  if (!performed) co_return unreachable_instead_of_unknown(performed.failure());
   co_return redis::lock_info(name, performed->answer.reply);
 }
 
 Task<Result<std::vector<LockInfo>>> RedisEngine::list(const std::string& prefix,
                                                       Deadline deadline) {
   const Result<std::vector<Node*>> nodes =
-      co_await performer_.servers().all(request_deadline(deadline));
+      co_await executor_.servers().all(request_deadline(deadline));
   if (!nodes) co_return nodes.failure();
   const std::string wanted = settings().prefix + prefix;
   std::vector<LockInfo> all;
@@ -447,7 +446,7 @@ Task<Result<std::vector<LockInfo>>> RedisEngine::list(const std::string& prefix,
           redis::encode({"SCAN", cursor, "MATCH", redis::kTokenKeyPattern, "COUNT", "1000"});
       const Result<Answer> answer =
           co_await node->connection().call(std::move(command), request_deadline(deadline));
-      if (!answer) co_return looked_in_vain(answer.failure());
+      if (!answer) co_return unreachable_instead_of_unknown(answer.failure());
       if (answer->reply.is_error()) co_return redis::failure_of(answer->reply, node->endpoint());
       cursor = answer->reply.at(0).text;
       std::vector<Keys> keys;
@@ -462,7 +461,7 @@ Task<Result<std::vector<LockInfo>>> RedisEngine::list(const std::string& prefix,
       const std::vector<Result<Answer>> seen =
           co_await node->run_all(looks, request_deadline(deadline));
       for (std::size_t i = 0; i < keys.size(); ++i) {
-        if (!seen[i]) co_return looked_in_vain(seen[i].failure());
+        if (!seen[i]) co_return unreachable_instead_of_unknown(seen[i].failure());
         if (seen[i]->reply.is_error()) continue;  // moved away meanwhile, or of another type
         const Name name(keys[i].word().substr(settings().prefix.size()));
         LockInfo info = redis::lock_info(name, seen[i]->reply);
@@ -478,7 +477,7 @@ Task<Result<std::vector<LockInfo>>> RedisEngine::list(const std::string& prefix,
 }
 
 Task<void> RedisEngine::close() {
-  performer_.servers().stop();
+  executor_.servers().stop();
   co_return;
 }
 

@@ -19,7 +19,7 @@ Result<Grant> Renewals::renewal(const Hold& hold, const Result<Answer>& answer) 
 
 Keys Renewals::renewal_keys(const Hold& hold) const {
   const bool alone = hold.claim.mode == Mode::exclusive;
-  return Keys(performer_.settings().prefix + hold.claim.name.bytes(), alone ? 2 : 5);
+  return Keys(executor_.settings().prefix + hold.claim.name.bytes(), alone ? 2 : 5);
 }
 
 Invocation Renewals::renewal_of(const Hold& hold, const Keys& keys) {
@@ -32,11 +32,11 @@ Invocation Renewals::renewal_of(const Hold& hold, const Keys& keys) {
 Task<Result<Grant>> Renewals::renew_one(const Hold& hold, Deadline deadline) {
   const Keys keys = renewal_keys(hold);
   const auto invocation_for = [&](Node&) { return renewal_of(hold, keys); };
-  Result<Performer::Performed> performed =
-      co_await performer_.perform(keys, std::cref(invocation_for), false, deadline);
+  Result<CommandExecutor::Performed> performed =
+      co_await executor_.perform(keys, std::cref(invocation_for), false, deadline);
   if (!performed) co_return performed.failure();
   const Result<void> confirmed =
-      co_await performer_.replicated(*performed->node, performed->answer.generation, deadline);
+      co_await executor_.replicated(*performed->node, performed->answer.generation, deadline);
   if (!confirmed) co_return confirmed.failure();
   co_return renewal(hold, performed->answer);
 }
@@ -56,7 +56,7 @@ Task<void> Renewals::renew_at(Node& node, std::vector<Renewing> batch, Deadline 
   }
   const std::vector<Result<Answer>> answers = co_await node.run_all(invocations, deadline);
   const std::uint64_t generation = answers.back() ? answers.back()->generation : 0;
-  const Result<void> confirmed = co_await performer_.replicated(node, generation, deadline);
+  const Result<void> confirmed = co_await executor_.replicated(node, generation, deadline);
   TaskGroup again(runtime_);
   for (std::size_t i = 0; i < batch.size(); ++i) {
     if (answers[i] && answers[i]->reply.is_error()) {  // moved, perhaps
@@ -93,7 +93,7 @@ Task<std::vector<Result<Grant>>> Renewals::renew(std::span<const Hold> holds, De
   TaskGroup group(runtime_);
   for (std::size_t i = 0; i < holds.size(); ++i) {
     Node* node =
-        performer_.likely(Keys(performer_.settings().prefix + holds[i].claim.name.bytes(), 1));
+        executor_.likely(Keys(executor_.settings().prefix + holds[i].claim.name.bytes(), 1));
     if (node) {
       batches[node].push_back({&holds[i], &outcomes[i]});
     } else {  // Nobody knows where it is.

@@ -4,14 +4,14 @@
 #include <span>
 #include <vector>
 
-#include "engines/redis/performer.h"
+#include "engines/redis/command_executor.h"
 #include "holdfast/engine.h"
 
 namespace holdfast::internal::redis {
 
 class Renewals {
  public:
-  Renewals(Runtime& runtime, Performer& performer) : runtime_(runtime), performer_(performer) {}
+  Renewals(Runtime& runtime, CommandExecutor& executor) : runtime_(runtime), executor_(executor) {}
 
   // As Engine::renew().
   Task<std::vector<Result<Grant>>> renew(std::span<const Hold> holds, Deadline deadline);
@@ -31,7 +31,7 @@ class Renewals {
   Result<Grant> renewal(const Hold& hold, const Result<Answer>& answer) const;
 
   Runtime& runtime_;
-  Performer& performer_;
+  CommandExecutor& executor_;
   Script keep_{keep_source(), {}};
   Script renew_{renew_source(), {}};
 };

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "engines/redis/command_executor.h"
 #include "engines/redis/lock_view.h"
-#include "engines/redis/performer.h"
 
 namespace holdfast::internal::redlock {
 

@@ -3,10 +3,10 @@
 #include <charconv>
 #include <set>
 
-#include "base/looked_in_vain.h"
+#include "base/unreachable_instead_of_unknown.h"
+#include "engines/redis/command_executor.h"
 #include "engines/redis/facts.h"
 #include "engines/redis/lock_view.h"
-#include "engines/redis/performer.h"
 #include "engines/redlock/redis_voter.h"
 
 namespace holdfast::internal::redlock {
@@ -18,7 +18,7 @@ Task<Result<Examination>> RedisVoter::examine(Deadline deadline) {
       co_await node_->connection().call_all(std::move(commands), deadline);
   std::vector<redis::Reply> replies;
   for (Result<redis::Answer>& answer : answers) {
-    if (!answer) co_return looked_in_vain(answer.failure());
+    if (!answer) co_return unreachable_instead_of_unknown(answer.failure());
     replies.push_back(std::move(answer->reply));
   }
   redis::Facts facts = redis::facts_from(replies, redis::Layout::single, endpoint_.display());

@@ -78,11 +78,11 @@ Task<Result<void>> Acquisition::open() {
     co_return cancelled();
   }
   // The session that we lost may still stand in the line, in front of us.
-  if (const std::optional<Stray> stray = strays_.find(held_.claim.id)) {
+  if (const std::optional<Orphan> orphan = orphans_.find(held_.claim.id)) {
     const Deadline limit = quick();
     const Result<void> ended =
-        co_await end_session(runtime_, recipe_, *held_.session, *stray, limit);
-    if (ended) strays_.remove(held_.claim.id);
+        co_await end_session(runtime_, recipe_, *held_.session, *orphan, limit);
+    if (ended) orphans_.remove(held_.claim.id);
   }
   co_return Result<void>();
 }
@@ -105,8 +105,8 @@ Task<std::optional<SqlOutcome>> Acquisition::ask(Batch batch) {
 
 Task<void> Acquisition::abandon() {
   const std::shared_ptr<Session> session = std::exchange(held_.session, nullptr);
-  const Stray stray{session->opened().number, session->opened().peer};
-  strays_.add(held_.claim.id, session->opened());
+  const Orphan orphan{session->opened().number, session->opened().peer};
+  orphans_.add(held_.claim.id, session->opened());
   sessions_.forget(session);
   const bool stopped = wait_.stop.stop_requested();
   why_ = Failure(Code::unknown, "the database server did not answer in time");
@@ -115,9 +115,9 @@ Task<void> Acquisition::abandon() {
   Result<std::shared_ptr<Session>> other = co_await sessions_.take(limit);
   if (!other) co_return;
   const Loan loan(sessions_, *other);
-  const Result<void> ended = co_await end_session(runtime_, recipe_, **other, stray, limit);
+  const Result<void> ended = co_await end_session(runtime_, recipe_, **other, orphan, limit);
   if (!ended) co_return;
-  strays_.remove(held_.claim.id);
+  orphans_.remove(held_.claim.id);
   why_ = cancelled();
 }
 
@@ -172,7 +172,7 @@ Task<Acquisition::Step> Acquisition::judge(const SqlOutcome& outcome) {
   }
   const SqlError& error = *outcome.error;
   if (error.lost) {
-    strays_.add(held_.claim.id, held_.session->opened());
+    orphans_.add(held_.claim.id, held_.session->opened());
     sessions_.forget(std::exchange(held_.session, nullptr));
     // One that the server had ended while it was idle says nothing about the server.
     if (++lost_sessions_ <= kMostLostSessions) co_return Step::again;

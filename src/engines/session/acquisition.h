@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "engines/session/held.h"
+#include "engines/session/orphaned_sessions.h"
 #include "engines/session/sessions.h"
-#include "engines/session/strays.h"
 
 namespace holdfast::internal::session {
 
@@ -18,17 +18,17 @@ class Acquisition {
  public:
   // Fills in the session, the token and the time of `held`. All must outlive the acquisition.
   Acquisition(Runtime& runtime, Recipe& recipe, Sessions& sessions, Duration request_timeout,
-              Held& held, const Wait& wait, Strays& strays)
+              Held& held, const Wait& wait, OrphanedSessions& orphans)
       : runtime_(runtime),
         recipe_(recipe),
         sessions_(sessions),
         request_timeout_(request_timeout),
         held_(held),
         wait_(wait),
-        strays_(strays) {}
+        orphans_(orphans) {}
 
   // Succeeds when the lock is held. Else nothing of it is left, and no session is in use; except
-  // after `unknown`, when the claim's stray must be ended.
+  // after `unknown`, when the claim's orphan must be ended.
   Task<Result<void>> run();
 
  private:
@@ -74,7 +74,7 @@ class Acquisition {
   Duration request_timeout_;
   Held& held_;
   const Wait& wait_;
-  Strays& strays_;
+  OrphanedSessions& orphans_;
   std::optional<Failure> why_;       // for Step::over
   std::optional<SqlOutcome> drawn_;  // the answer by which the lock is ours
   int lost_sessions_ = 0;

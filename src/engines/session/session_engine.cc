@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "base/looked_in_vain.h"
+#include "base/unreachable_instead_of_unknown.h"
 #include "engines/session/acquisition.h"
 #include "engines/session/held.h"
 #include "engines/session/sessions.h"
@@ -84,7 +84,7 @@ class SessionEngine final : public Engine {
   Sessions sessions_;
   Holds holds_;
   std::unordered_map<ClaimId, std::shared_ptr<Waiting>> waiting_;
-  Strays strays_;
+  OrphanedSessions orphans_;
   std::optional<BootTime> clean_at_;
   TaskGroup background_;  // Last: its tasks end before what they use.
 };
@@ -126,12 +126,12 @@ Task<Result<Grant>> SessionEngine::acquire(const Claim& claim, const Wait& wait)
 Task<Result<Grant>> SessionEngine::obtain(const Claim& claim, const Wait& wait) {
   const auto held = std::make_shared<Held>(claim, recipe_->key_of(claim.name));
   Acquisition acquisition(runtime(), *recipe_, sessions_, limits_.request_timeout, *held, wait,
-                          strays_);
+                          orphans_);
   const Result<void> got = co_await contained(acquisition.run());
   if (!got) {
     // By an exception: what it holds, or waits for, ends with its session.
     if (held->session) {
-      strays_.add(claim.id, held->session->opened());
+      orphans_.add(claim.id, held->session->opened());
       sessions_.forget(std::exchange(held->session, nullptr));
     }
     co_return got.failure();
@@ -266,7 +266,7 @@ Task<Result<bool>> SessionEngine::release(const Claim& claim, Deadline deadline)
   const std::shared_ptr<Session> session = held->session;
   if (session->busy()) co_await session->wait(limit);  // a renewal
   if (session->busy()) {
-    strays_.add(claim.id, session->opened());
+    orphans_.add(claim.id, session->opened());
     sessions_.forget(session);
     co_return Failure(Code::unknown, "the database server did not answer in time");
   }
@@ -276,21 +276,22 @@ Task<Result<bool>> SessionEngine::release(const Claim& claim, Deadline deadline)
     co_return has_it(outcome);
   }
   // Its session ends, and the lock with it.
-  strays_.add(claim.id, session->opened());
+  orphans_.add(claim.id, session->opened());
   sessions_.forget(session);
   if (outcome.error->may_have_run) co_return recipe_->failure_of(*outcome.error);
   co_return co_await end_stray(claim, limit);
 }
 
 Task<Result<bool>> SessionEngine::end_stray(const Claim& claim, Deadline deadline) {
-  const std::optional<Stray> stray = strays_.find(claim.id);
-  if (!stray) co_return false;
+  const std::optional<Orphan> orphan = orphans_.find(claim.id);
+  if (!orphan) co_return false;
   Result<std::shared_ptr<Session>> session = co_await sessions_.take(deadline);
   if (!session) co_return session.failure();
   const Loan loan(sessions_, *session);
-  const Result<void> ended = co_await end_session(runtime(), *recipe_, **session, *stray, deadline);
+  const Result<void> ended =
+      co_await end_session(runtime(), *recipe_, **session, *orphan, deadline);
   if (!ended) co_return ended.failure();
-  strays_.remove(claim.id);
+  orphans_.remove(claim.id);
   co_return false;
 }
 
@@ -316,7 +317,7 @@ Task<Result<SqlOutcome>> SessionEngine::ask(std::function<Batch()> make, Deadlin
     // One that the server had ended while it was idle says nothing about the server.
     if (outcome.error->lost && attempt < 2 && !limit.passed(runtime().now())) continue;
     if (recipe_->trouble_with(*outcome.error) == Trouble::no_table) co_return outcome;
-    co_return looked_in_vain(recipe_->failure_of(*outcome.error));
+    co_return unreachable_instead_of_unknown(recipe_->failure_of(*outcome.error));
   }
 }
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/looked_in_vain.h"
+#include "base/unreachable_instead_of_unknown.h"
 
 namespace holdfast::internal::table {
 
@@ -231,7 +231,7 @@ Task<Result<Taken>> ServerTable::look(const Claim& claim, Deadline deadline, std
   std::vector<SqlStatement> statements = server_.with_look(key, claim.id);
   statements.push_back({server_.dialect().look, {key, to_value(claim.id)}});
   const Result<Asked> asked = co_await ask(std::move(statements), deadline, stop);
-  if (!asked) co_return looked_in_vain(asked.failure());
+  if (!asked) co_return unreachable_instead_of_unknown(asked.failure());
   const SqlRows& rows = asked->outcome.results.back();
   Taken taken{.sent_at = asked->outcome.sent_at};
   Standing& standing = taken.standing;

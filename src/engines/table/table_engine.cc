@@ -45,7 +45,7 @@ Task<Result<Grant>> TableEngine::acquire(const Claim& claim, const Wait& wait) {
   if (wait.stop.stop_requested()) co_return cancelled();
   given_up_.erase(claim.id);
   // Where there was a crowd a moment ago, one does not try to get past it.
-  const bool crowded = wait.queue && crowds_.contains(claim.name, runtime().now());
+  const bool crowded = wait.queue && recently_contended_.contains(claim.name, runtime().now());
   if (claim.mode == Mode::exclusive && !crowded) {
     const Result<Taken> taken = co_await table_->take(claim, answer_deadline(wait), wait.stop);
     if (!taken) {
@@ -168,7 +168,7 @@ Task<Result<Grant>> TableEngine::wait_in_line(const Claim& claim, const Wait& wa
         given_before = taken->standing.last_token;
       }
       waking_.now_waiting(self.key);
-      crowds_.add(claim.name, now);
+      recently_contended_.add(claim.name, now);
       const std::uint64_t rank = taken->standing.in_the_way.busy.rank;
       if (rank != busy.rank) moved_up = now;
       if (in_line && rank > busy.rank) stand_last(self);

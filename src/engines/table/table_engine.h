@@ -7,8 +7,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "base/crowds.h"
 #include "base/known_server.h"
+#include "engines/kit/contention_history.h"
 #include "engines/table/lock_table.h"
 #include "holdfast/engine.h"
 #include "holdfast/options.h"
@@ -95,7 +95,7 @@ class TableEngine final : public Engine {
   Duration request_timeout_;
   std::unordered_map<ClaimId, Waiter*> waiters_;
   std::unordered_map<std::string, Line> lines_;  // the same by key, in the order in which they came
-  Crowds crowds_;
+  ContentionHistory recently_contended_;
   std::unordered_set<ClaimId> given_up_;
   std::unique_ptr<LockTable> table_;
   Waking& waking_;

@@ -159,8 +159,8 @@ Task<Result<std::optional<Acquisition::Children>>> Acquisition::enter() {
     std::string data = data_of(state_).text();
     state_.incarnation = session().incarnation();
     may_be_there_ = true;
-    const bool behind =
-        wait_.queue && claim().mode == Mode::exclusive && own_queue_.long_enough(state_.lock_path);
+    const bool behind = wait_.queue && claim().mode == Mode::exclusive &&
+                        local_queue_.long_enough(state_.lock_path);
     const bool alone = !behind && nodes_.likely_alone(state_.lock_path);
     const Reading reading = behind || alone ? Reading::nothing : Reading::queue;
     Result<LockNodes::Entered> entered =
@@ -386,13 +386,13 @@ Task<Result<void>> Acquisition::rest(BootTime& last_attached, BootTime until) {
 void Acquisition::stand_in_line() {
   const std::int32_t number = parse_claim_node(state_.node)->sequence;
   if (place_ || claim().mode != Mode::exclusive || runs_out(number)) return;
-  place_.emplace(own_queue_, state_.lock_path, state_.node, static_cast<std::uint64_t>(number),
+  place_.emplace(local_queue_, state_.lock_path, state_.node, static_cast<std::uint64_t>(number),
                  state_.told);
 }
 
 void Acquisition::inform_others(const Children& children) {
   std::vector<ClaimNode> nodes;
-  own_queue_.for_each_unsure(state_.lock_path, [&](OwnQueue<Predecessor>::Place& place) {
+  local_queue_.for_each_unsure(state_.lock_path, [&](LocalQueue<Predecessor>::Entry& place) {
     if (nodes.empty()) nodes = in_order(children);
     const auto own = std::ranges::lower_bound(nodes, static_cast<std::int32_t>(place.order()), {},
                                               &ClaimNode::sequence);

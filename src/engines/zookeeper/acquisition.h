@@ -25,11 +25,11 @@ class Acquisition {
   using Spawn = std::function<void(Task<void>)>;
 
   // All must outlive it. `spawn` runs what nobody has to wait for.
-  Acquisition(Runtime& runtime, LockNodes& nodes, OwnQueue<Predecessor>& own_queue,
+  Acquisition(Runtime& runtime, LockNodes& nodes, LocalQueue<Predecessor>& local_queue,
               ClaimState& state, const Wait& wait, Duration request_timeout, Spawn spawn)
       : runtime_(runtime),
         nodes_(nodes),
-        own_queue_(own_queue),
+        local_queue_(local_queue),
         state_(state),
         wait_(wait),
         request_timeout_(request_timeout),
@@ -49,7 +49,7 @@ class Acquisition {
   Deadline answer_deadline() const;
 
   // Makes the node, or finds the one that was made without our hearing of it. Without the queue
-  // if others of this client are before us (see OwnQueue).
+  // if others of this client are before us (see LocalQueue).
   Task<Result<std::optional<Children>>> enter();
   Task<Result<bool>> find_again(Children& children);
   Task<Result<Children>> look();
@@ -83,7 +83,7 @@ class Acquisition {
 
   Runtime& runtime_;
   LockNodes& nodes_;
-  OwnQueue<Predecessor>& own_queue_;
+  LocalQueue<Predecessor>& local_queue_;
   ClaimState& state_;
   const Wait& wait_;
   const Duration request_timeout_;
@@ -92,7 +92,7 @@ class Acquisition {
   bool waited_ = false;        // others may wait to hear that this one holds
   Decision kept_out_by_;       // if its holder is known
   bool may_be_there_ = false;  // a node whose name we do not know
-  std::optional<OwnQueue<Predecessor>::Place> place_;
+  std::optional<LocalQueue<Predecessor>::Entry> place_;
 };
 
 }  // namespace holdfast::internal::zookeeper

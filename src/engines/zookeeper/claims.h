@@ -7,7 +7,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "base/own_queue.h"
+#include "engines/kit/local_queue.h"
 #include "engines/zookeeper/queue.h"
 #include "engines/zookeeper/session.h"
 #include "holdfast/engine.h"
@@ -94,7 +94,7 @@ class Claims {
   void clear() { all_.clear(); }
 
   // Those that wait, by the paths of their locks.
-  OwnQueue<Predecessor> queue;
+  LocalQueue<Predecessor> queue;
 
  private:
   std::unordered_map<ClaimId, State> all_;

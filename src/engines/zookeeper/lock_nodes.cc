@@ -1,7 +1,7 @@
 #include "engines/zookeeper/lock_nodes.h"
 
-#include "base/looked_in_vain.h"
 #include "base/text.h"
+#include "base/unreachable_instead_of_unknown.h"
 
 namespace holdfast::internal::zookeeper {
 
@@ -111,7 +111,7 @@ Task<Result<void>> LockNodes::make_chroot(Session& session, Deadline deadline,
 
 bool LockNodes::likely_alone(const std::string& lock_path) {
   const auto habit = habits_.find(lock_path);
-  return habit != habits_.end() && habit->second.guesses.worth_a_look();
+  return habit != habits_.end() && habit->second.guesses.should_spin();
 }
 
 bool LockNodes::is_alone(const std::string& lock_path, const std::string& node, Token token) {
@@ -119,7 +119,7 @@ bool LockNodes::is_alone(const std::string& lock_path, const std::string& node, 
   const auto habit = habits_.find(lock_path);
   if (!parsed || habit == habits_.end()) return false;
   const bool alone = follows_directly(habit->second.former, parsed->sequence, token.value());
-  alone ? habit->second.guesses.came() : habit->second.guesses.came_not();
+  alone ? habit->second.guesses.hit() : habit->second.guesses.missed();
   return alone;
 }
 
@@ -149,7 +149,7 @@ Task<Result<std::vector<std::string>>> LockNodes::children_of(Session& session, 
   }
   requests.get_children(path, false);
   Result<Answers> answers = co_await session.ask(std::move(requests), deadline, std::move(stop));
-  if (!answers) co_return looked_in_vain(answers.failure());
+  if (!answers) co_return unreachable_instead_of_unknown(answers.failure());
   Reply& listed = answers->replies.back();
   if (listed.ok()) co_return std::move(listed.children);
   if (listed.error == Error::no_node) co_return std::vector<std::string>();

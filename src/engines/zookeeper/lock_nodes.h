@@ -9,7 +9,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "base/eagerness.h"
+#include "base/adaptive_spin.h"
 #include "engines/zookeeper/node_data.h"
 #include "engines/zookeeper/paths.h"
 #include "engines/zookeeper/queue.h"
@@ -75,7 +75,7 @@ class LockNodes {
   // Locks that this client used alone when it last did.
   struct Habit {
     Former former;
-    Eagerness guesses;
+    AdaptiveSpin guesses;
   };
   std::unordered_map<std::string, Habit> habits_;
   bool containers_ = true;  // the servers have them

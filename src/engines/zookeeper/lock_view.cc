@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdio>
 
-#include "base/looked_in_vain.h"
+#include "base/unreachable_instead_of_unknown.h"
 
 namespace holdfast::internal::zookeeper {
 
@@ -41,7 +41,7 @@ Task<Result<std::vector<SeenNode>>> LockView::read(Session& session, std::string
       requests.get_data(lock_path + '/' + nodes[i].name, false);
     }
     Result<Answers> answers = co_await session.ask(std::move(requests), deadline);
-    if (!answers) co_return looked_in_vain(answers.failure());
+    if (!answers) co_return unreachable_instead_of_unknown(answers.failure());
     for (std::size_t i = begin; i < end; ++i) {
       const Reply& reply = answers->replies[i - begin];
       if (reply.error == Error::no_node) continue;  // It has left meanwhile.
@@ -117,7 +117,7 @@ Task<Result<std::vector<LockInfo>>> LockView::list(Session& session, const std::
       requests.get_children(nodes_.lock_path(names[i]), false);
     }
     Result<Answers> answers = co_await session.ask(std::move(requests), deadline);
-    if (!answers) co_return looked_in_vain(answers.failure());
+    if (!answers) co_return unreachable_instead_of_unknown(answers.failure());
     for (std::size_t i = begin; i < end; ++i) {
       // Gone meanwhile, or not ours to read: then it is no lock of ours.
       std::vector<std::string>& children = answers->replies[i - begin].children;

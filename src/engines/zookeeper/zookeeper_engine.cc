@@ -7,8 +7,8 @@
 #include "engines/zookeeper/acquisition.h"
 #include "engines/zookeeper/facts.h"
 #include "engines/zookeeper/lock_view.h"
+#include "engines/zookeeper/node_watches.h"
 #include "engines/zookeeper/renewals.h"
-#include "engines/zookeeper/sentries.h"
 
 namespace holdfast::internal {
 
@@ -23,10 +23,10 @@ using zookeeper::Error;
 using zookeeper::LockNodes;
 using zookeeper::LockView;
 using zookeeper::NodeData;
+using zookeeper::NodeWatches;
 using zookeeper::Renewals;
 using zookeeper::Requests;
 using zookeeper::SeenNode;
-using zookeeper::Sentries;
 using zookeeper::Session;
 
 class ZooKeeperEngine final : public Engine {
@@ -75,7 +75,7 @@ class ZooKeeperEngine final : public Engine {
   Renewals renewals_;
   std::map<Duration, SessionRef> sessions_;  // by the timeout that was asked for
   Claims claims_;
-  Sentries sentries_;
+  NodeWatches node_watches_;
   TaskGroup background_;  // Last: its tasks end before what they use.
 };
 
@@ -93,7 +93,7 @@ ZooKeeperEngine::ZooKeeperEngine(zookeeper::Settings settings, Runtime& runtime)
                  claims_.forget(state);
                  if (node_is_there) background_.spawn(remove_in_background(lost));
                }}),
-      sentries_(runtime, claims_, settings_.request_timeout),
+      node_watches_(runtime, claims_, settings_.request_timeout),
       background_(runtime) {}
 
 Task<Result<Examination>> ZooKeeperEngine::examine(Deadline deadline) {
@@ -170,7 +170,7 @@ Task<Result<Grant>> ZooKeeperEngine::acquire(const Claim& claim, const Wait& wai
     state->session->leave_behind();
   } else {
     believe(*state, *grant);
-    sentries_.granted(*state);
+    node_watches_.granted(*state);
   }
   co_return grant;
 }
@@ -444,7 +444,7 @@ Task<void> ZooKeeperEngine::close_session(SessionRef session) {
 
 Task<void> ZooKeeperEngine::close() {
   background_.stop();
-  sentries_.stop();
+  node_watches_.stop();
   claims_.for_each([this](ClaimState& state) {
     const bool shared = std::any_of(sessions_.begin(), sessions_.end(), [&](const auto& entry) {
       return entry.second == state.session;

@@ -1,20 +1,20 @@
-#include "engines/zookeeper/sentries.h"
+#include "engines/zookeeper/node_watches.h"
 
 #include <map>
 #include <utility>
 
 namespace holdfast::internal::zookeeper {
 
-bool Sentries::wants_one(const ClaimState& state) {
+bool NodeWatches::wants_one(const ClaimState& state) {
   // One that holds by a permit writes into its node itself.
   return state.held && !state.sentry && !state.expired() && state.claim.mode != Mode::permit;
 }
 
-void Sentries::granted(const ClaimState& state) {
+void NodeWatches::granted(const ClaimState& state) {
   if (wants_one(state) && !std::exchange(posting_, true)) background_.spawn(post());
 }
 
-Task<void> Sentries::post() {
+Task<void> NodeWatches::post() {
   constexpr Duration kMoment = std::chrono::milliseconds(100);
   constexpr std::size_t kPart = 200;
   for (States young;;) {
@@ -42,7 +42,7 @@ Task<void> Sentries::post() {
   posting_ = false;
 }
 
-Task<void> Sentries::post_at(States states) {
+Task<void> NodeWatches::post_at(States states) {
   Requests requests;
   for (const Claims::State& state : states) {
     state->post_sentry();

@@ -1,4 +1,4 @@
-// Strays: sessions that we gave up without an answer. What they hold or wait for ends when the
+// OrphanedSessions: sessions that we gave up without an answer. What they hold or wait for ends when the
 // server notices, at the latest after the ttl; who cleans up ends them sooner. Inside the loop only.
 #pragma once
 
@@ -10,19 +10,19 @@
 
 namespace holdfast::internal::session {
 
-struct Stray {
+struct Orphan {
   std::uint64_t number = 0;
   std::string peer;
 };
 
-class Strays {
+class OrphanedSessions {
  public:
   void add(const ClaimId& claim, const Opened& session) {
     constexpr std::size_t kMost = 10'000;  // Nobody has asked for them: they have long ended.
     if (all_.size() >= kMost) all_.clear();
-    all_[claim] = Stray{session.number, session.peer};
+    all_[claim] = Orphan{session.number, session.peer};
   }
-  std::optional<Stray> find(const ClaimId& claim) const {
+  std::optional<Orphan> find(const ClaimId& claim) const {
     const auto place = all_.find(claim);
     if (place == all_.end()) return std::nullopt;
     return place->second;
@@ -30,11 +30,11 @@ class Strays {
   void remove(const ClaimId& claim) { all_.erase(claim); }
 
  private:
-  std::unordered_map<ClaimId, Stray> all_;
+  std::unordered_map<ClaimId, Orphan> all_;
 };
 
 // Ends it through another session; returns when it is gone.
 Task<Result<void>> end_session(Runtime& runtime, const Recipe& recipe, Session& through,
-                               Stray stray, Deadline deadline);
+                               Orphan orphan, Deadline deadline);
 
 }  // namespace holdfast::internal::session

@@ -1,17 +1,17 @@
-#include "engines/session/strays.h"
+#include "engines/session/orphaned_sessions.h"
 
 namespace holdfast::internal::session {
 
 Task<Result<void>> end_session(Runtime& runtime, const Recipe& recipe, Session& through,
-                               Stray stray, Deadline deadline) {
+                               Orphan orphan, Deadline deadline) {
   constexpr Duration kPause = std::chrono::milliseconds(2);
   // An error means most often that it is gone; the next question tells.
   const SqlOutcome ended =
-      co_await through.ask(recipe.end_session(stray.number, stray.peer), deadline);
+      co_await through.ask(recipe.end_session(orphan.number, orphan.peer), deadline);
   if (!ended.ok() && ended.error->lost) co_return recipe.failure_of(*ended.error);
   for (;;) {
     const SqlOutcome found =
-        co_await through.ask(recipe.find_session(stray.number, stray.peer), deadline);
+        co_await through.ask(recipe.find_session(orphan.number, orphan.peer), deadline);
     if (!found.ok()) co_return recipe.failure_of(*found.error);
     if (found.results.back().empty()) co_return Result<void>();
     if (deadline.passed(runtime.now())) {

@@ -1,4 +1,4 @@
-#include "base/gate.h"
+#include "base/parker.h"
 
 #include <linux/futex.h>
 #include <sys/syscall.h>
@@ -19,7 +19,7 @@ long futex(std::atomic<std::uint32_t>* word, int operation, std::uint32_t value)
 
 }  // namespace
 
-std::uint32_t Gate::wait() {
+std::uint32_t Parker::park() {
   for (;;) {
     const std::uint32_t reason = word_.load(std::memory_order_acquire);
     if (reason != 0) return reason;
@@ -27,13 +27,13 @@ std::uint32_t Gate::wait() {
   }
 }
 
-void Gate::open(std::uint32_t reason) {
+void Parker::unpark(std::uint32_t reason) {
   HOLDFAST_REQUIRE(reason > 0);
   std::uint32_t seen = word_.load(std::memory_order_relaxed);
   while (seen < reason && !word_.compare_exchange_weak(seen, reason, std::memory_order_release)) {
   }
-  // The waiter may be gone by now, and its gate with it: then this wakes nobody, or somebody who
-  // looks and sleeps on.
+  // The waiter may have returned and destroyed this parker by now. Then the call wakes nobody, or an
+  // unrelated waiter on a reused address, which checks its word and sleeps on.
   futex(&word_, FUTEX_WAKE, 1);
 }
 

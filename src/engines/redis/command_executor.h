@@ -1,4 +1,4 @@
-// Performer: runs a script at the server that answers for its keys, again where that can help,
+// CommandExecutor: runs a script at the server that answers for its keys, again where that can help,
 // also through a failover. What the engine and the fence have in common. Inside the loop only.
 #pragma once
 
@@ -12,10 +12,10 @@
 
 namespace holdfast::internal::redis {
 
-class Performer {
+class CommandExecutor {
  public:
   // `servers`: what is asked when a connection is opened, and who hears it; the rest of it is in `settings`.
-  Performer(Runtime& runtime, const Settings& settings, ServersSettings servers);
+  CommandExecutor(Runtime& runtime, const Settings& settings, ServersSettings servers);
 
   // What the server said, and which one.
   struct Performed {

@@ -1,4 +1,4 @@
-// Sentries: watches on the nodes of holds that last, so that who takes one away, or writes into it,
+// NodeWatches: watches on the nodes of holds that last, so that who takes one away, or writes into it,
 // is noticed at once and not at the next renewal. Holds that are over in a moment get none: they
 // should cost nothing more. (Claims that wait set theirs together with what they wait for.) Inside
 // the loop only.
@@ -10,10 +10,10 @@
 
 namespace holdfast::internal::zookeeper {
 
-class Sentries {
+class NodeWatches {
  public:
   // `claims` must outlive it.
-  Sentries(Runtime& runtime, const Claims& claims, Duration request_timeout)
+  NodeWatches(Runtime& runtime, const Claims& claims, Duration request_timeout)
       : runtime_(runtime),
         claims_(claims),
         request_timeout_(request_timeout),

@@ -1,4 +1,4 @@
-#include "engines/redis/performer.h"
+#include "engines/redis/command_executor.h"
 
 #include <algorithm>
 
@@ -14,7 +14,8 @@ bool is_read_only(const Reply& error) {
 
 }  // namespace
 
-Performer::Performer(Runtime& runtime, const Settings& settings, ServersSettings servers)
+CommandExecutor::CommandExecutor(Runtime& runtime, const Settings& settings,
+                                 ServersSettings servers)
     : runtime_(runtime), settings_(settings) {
   servers.connection = settings_.connection;
   servers.request_timeout = settings_.request_timeout;
@@ -30,9 +31,10 @@ Performer::Performer(Runtime& runtime, const Settings& settings, ServersSettings
   }
 }
 
-Task<Result<Performer::Performed>> Performer::perform(const Keys& keys,
-                                                      InvocationFor invocation_for, bool hear,
-                                                      Deadline deadline, std::stop_token stop) {
+Task<Result<CommandExecutor::Performed>> CommandExecutor::perform(const Keys& keys,
+                                                                  InvocationFor invocation_for,
+                                                                  bool hear, Deadline deadline,
+                                                                  std::stop_token stop) {
   constexpr Duration kShortest = std::chrono::milliseconds(5);
   constexpr Duration kLongest = std::chrono::milliseconds(200);
   const std::uint16_t slot = slot_for(keys);
@@ -102,7 +104,7 @@ Task<Result<Performer::Performed>> Performer::perform(const Keys& keys,
 
 // A replica from the beginning is the wrong address. A master that was demoted is waited for: behind one
 // address a failover may lead to another server, but only on another connection.
-Failure Performer::on_read_only(Node& node) const {
+Failure CommandExecutor::on_read_only(Node& node) const {
   const std::string where = "Redis at " + node.endpoint().display() + ": it is a read-only replica";
   if (!written_) {
     return Failure(Code::misconfigured, where +
@@ -113,7 +115,8 @@ Failure Performer::on_read_only(Node& node) const {
   return Failure(Code::unreachable, where + " now, not the master any more");
 }
 
-Task<Result<void>> Performer::replicated(Node& node, std::uint64_t generation, Deadline deadline) {
+Task<Result<void>> CommandExecutor::replicated(Node& node, std::uint64_t generation,
+                                               Deadline deadline) {
   if (settings_.wait_replicas == 0) co_return Result<void>();
   // On another connection, or with another master, WAIT would know nothing of what was written.
   if (!node.connection().connected() || node.connection().generation() != generation) {
