@@ -1,4 +1,4 @@
-// What `run` and `acquire` ask for: name, mode, ttl and patience, from options to a request.
+// The claim of `run` and `acquire`: name, mode, ttl and patience, from options to a request.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What `ls` and `show` tell about a lock, for people and as JSON.
+// A lock as `ls` and `show` print it, for people and as JSON.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// What the programs of the command have in common around their commands.
+// Shared by the programs of the command: everything around their subcommands.
 #pragma once
 
 #include <CLI/Error.hpp>

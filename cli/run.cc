@@ -262,7 +262,7 @@ void add_run(CLI::App& app, Invocation& invocation) {
   options->claim.add_to(*command);
   command->add_flag("--isolate", options->isolate,
                     "Run CMD in a pid namespace of its own, which the kernel ends as one");
-  // What follows "--" never comes here; this is for the help, and to notice a missing "--".
+  // The words after "--" never get here; this is for the help, and to notice a missing "--".
   command->add_option("CMD", options->misplaced, "After --: the command to run, and its arguments")
       ->type_name("");
   command->footer(kExamples);

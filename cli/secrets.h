@@ -24,7 +24,7 @@ std::string redact(std::string_view message);
 std::string quoted_word(std::string_view word);
 
 // Copies the arguments and removes the secrets from the originals, which everybody can read in
-// /proc/PID/cmdline; a child that is forked has the same originals. What remains is the moment
+// /proc/PID/cmdline; a child that is forked has the same originals. That leaves the moment
 // between exec and this call: a URL in a file (--on @FILE) or in HOLDFAST_URL has no such moment.
 std::vector<std::string> hide_arguments(int argc, char** argv);
 

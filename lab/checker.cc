@@ -9,7 +9,7 @@
 namespace holdfast::lab {
 namespace {
 
-// Who asked shortly after somebody else may well be served first: the requests raced.
+// A claim that was made shortly after another may be served first: the requests raced.
 constexpr Duration kRace = std::chrono::milliseconds(50);
 
 bool is_evidence(EventKind kind) {

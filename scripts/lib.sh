@@ -20,7 +20,7 @@ FUZZ_PACKAGES=(clang-19 libclang-rt-19-dev llvm-19 cmake ninja-build pkg-config 
 # The tests of shell completion run it in the shells. (bash runs this script.)
 CLI_PACKAGES=(zsh fish)
 
-# What the tests of an engine need beside the build. SQLite is embedded and needs nothing.
+# Needed by the tests of an engine, beside the build. SQLite is embedded and needs nothing.
 SQLITE_PACKAGES=()
 REDIS_PACKAGES=(redis-server redis-tools redis-sentinel openssl python3-redis)
 ZOOKEEPER_PACKAGES=(zookeeper default-jdk-headless libcurator-recipes-java python3-kazoo)

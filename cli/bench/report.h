@@ -1,4 +1,4 @@
-// What a benchmark found, for people and as JSON.
+// The result of a benchmark, for people and as JSON.
 #pragma once
 
 #include "board.h"

@@ -9,7 +9,7 @@
 
 namespace holdfast::cli {
 
-// What to run, and the state of signals as we got it from our parent: the command shall see the
+// The command to run, and the state of signals as we got it from our parent: the command shall see the
 // same (nohup must reach it through us).
 struct Command {
   std::vector<std::string> words;

@@ -18,7 +18,7 @@ struct Deadlines {
   BootTime kill_at;
 };
 
-// What remains between SIGKILL and the end of validity: time for the processes to die in.
+// The time between SIGKILL and the end of validity, in which the processes die.
 constexpr Duration kill_margin(Duration warn_before) {
   return std::min<Duration>(warn_before / 2, std::chrono::milliseconds(500));
 }

@@ -1,4 +1,4 @@
-// What `holdfast sim` prints: tables for people, or JSON.
+// The output of `holdfast sim`: tables for people, or JSON.
 #pragma once
 
 #include <vector>

@@ -34,7 +34,7 @@ class HOLDFAST_API Election {
   Result<Lease> try_campaign_for(const std::string& value, Duration patience,
                                  std::stop_token stop = {});
 
-  // Who leads now.
+  // The present leader.
   Result<Leader> leader();
   // Waits until the leader is not the one with token `known`, at most `patience` (busy then).
   Result<Leader> observe(Token known, std::optional<Duration> patience = {},

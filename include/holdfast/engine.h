@@ -4,7 +4,7 @@
 // Thread safety: an engine is used inside the loop of one client only (see runtime.h), so it needs
 // no locks. Several of its coroutines can be under way at once.
 //
-// What every engine promises its caller:
+// Every engine promises its caller:
 //  - Everything is idempotent by Claim::id. acquire() with an id that already holds returns the
 //    same token; release() with an id that does not hold or wait changes nothing.
 //  - renew() and release() act only if this very claim holds. renew() never creates a hold.
@@ -41,7 +41,7 @@ enum class Mode {
 
 HOLDFAST_API const char* mode_name(Mode mode);
 
-// What a caller asks for.
+// A caller's request for a lock.
 struct Claim {
   Name name;
   ClaimId id;  // of this attempt: what the engine knows it by
@@ -64,7 +64,7 @@ struct Claim {
   bool among_readers = false;
 };
 
-// What the engine gave. The hold is surely valid until counted_from + ttl on a perfect clock; the
+// The engine's answer to a claim that succeeded. The hold is surely valid until counted_from + ttl on a perfect clock; the
 // lease subtracts drift.
 struct Grant {
   Token token;
@@ -129,7 +129,7 @@ struct HolderInfo {
   std::string label;  // any bytes that the holder chose: show it as printable(label)
   std::optional<Duration> held_for;
   std::optional<Duration> expires_in;
-  // What else the engine knows of it, by which it is found there: a lease, a session. For people;
+  // How the holder is found in the engine itself: a lease, a session. For people;
   // never what gives a right to the lock. The values are the server's: printable(value).
   struct Detail {
     std::string name;

@@ -15,7 +15,7 @@
 
 namespace holdfast {
 
-// What is locked: 1 to 16384 bytes, any bytes. Engines escape or hash what their own keys
+// The name of a lock: 1 to 16384 bytes, any bytes. Engines escape or hash what their own keys
 // cannot hold, so slashes, braces, spaces, newlines and NUL are all legal.
 class HOLDFAST_API Name {
  public:
@@ -40,7 +40,7 @@ class HOLDFAST_API Name {
   std::string bytes_;
 };
 
-// Who asks: 128 random bits, drawn once per claim and kept across every retry, so that the
+// The claimant: 128 random bits, drawn once per claim and kept across every retry, so that the
 // engine can recognise a repeated request and only the owner can renew or release.
 class HOLDFAST_API ClaimId {
  public:

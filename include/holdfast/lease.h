@@ -1,5 +1,5 @@
-// Lease: the caller's handle on a granted lock. Whoever has the lease owns the lock: not the
-// thread, not the host. It is renewed in the background until it is released, destroyed or lost.
+// Lease: the caller's handle on a granted lock. The lock belongs to the lease, not to the
+// thread or the host. It is renewed in the background until it is released, destroyed or lost.
 //
 //        granted ──────────► held ──────────► released     release(), destructor, detach()
 //                             │ no renewal succeeded in time, or the engine says it is not ours
@@ -10,7 +10,7 @@
 //        renewal sent                 lost() fires    valid_until: another
 //                                     held() is false  client may hold it
 //
-// What a lease cannot promise: that your process was not paused between held() and the write that
+// A lease cannot promise that your process was not paused between held() and the write that
 // follows it. Give the lease, or token() and mode(), to the resource and let it check (see fence.h).
 //
 // Thread safety: token(), mode(), held(), valid_until(), lost() and name() from any thread; the rest

@@ -20,7 +20,7 @@ struct Requirements {
 };
 
 struct ClientOptions {
-  // Who we are, as others see it in `holdfast ls`. Default: "user@host pid program".
+  // This client's label, as others see it in `holdfast ls`. Default: "user@host pid program".
   std::string label;
   // How long one request to the engine may take before its outcome counts as unknown.
   Duration request_timeout = std::chrono::seconds(5);

@@ -11,7 +11,7 @@
 // highest exclusive one, in another: see fence.h for the rule, and docs/FENCING.md for the keys and
 // for the same check from other clients and languages.
 //
-// What it cannot promise: more than the server keeps. A mark that the server loses (a restart
+// It cannot promise more than the server keeps. A mark that the server loses (a restart
 // without its data, a failover before the replica had it, eviction) is lower afterwards, and so
 // may the data be older. With wait_replicas=N in the URL a call succeeds only when N replicas have
 // what it did.
@@ -34,8 +34,8 @@ namespace holdfast {
 // Thread safety: all of it. It does not survive fork(): the child gets Code::forked from every call
 // and must open its own.
 //
-// Every call ends within ClientOptions::request_timeout, a failover included. What they have in
-// common, beside unreachable and what the URL may be blamed for:
+// Every call ends within ClientOptions::request_timeout, a failover included. Failures of all of them, beside
+// unreachable and those of the URL:
 //
 //   stale_token       somebody newer has been here; both tokens are in the message, nothing changed
 //   invalid_argument  the token is 0 or a permit, or shared and this is no get(); the key is not 1 to

@@ -1,4 +1,4 @@
-// What a call came to. A lock call has four outcomes, never two:
+// The outcome of a call. A lock call has four outcomes, never two:
 //
 //   granted  the value is there
 //   busy     somebody else holds it; not an error
@@ -43,7 +43,7 @@ enum class Code {
 // "not_held" for Code::not_held, and so on: stable, for logs and JSON.
 HOLDFAST_API const char* code_name(Code code);
 
-// Who is in the way.
+// The holders in the way.
 struct Busy {
   std::string lock;         // the lock's name, for people; filled in by the client
   std::string holder;       // the holder's label, as printable(); may be empty

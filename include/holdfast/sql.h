@@ -3,7 +3,7 @@
 // transaction, with any client library.
 //
 //   lock in the transaction   BEGIN; lock…; read and write; COMMIT
-//       The lock is held until the transaction ends, however it ends. Whoever loses the connection
+//       The lock is held until the transaction ends, however it ends. A client that loses the connection
 //       loses the transaction with it: a write that is delayed for a minute and a half fails, and
 //       nothing of it is there. It excludes, and is excluded by, leases of the same name of
 //       recipe=row (MySQL) and recipe=advisory (PostgreSQL).
@@ -47,7 +47,7 @@ HOLDFAST_API std::vector<std::string> lock_in_transaction(Dialect dialect, const
 HOLDFAST_API std::vector<std::string> admit(Dialect dialect, const Name& resource,
                                             const Ticket& ticket);
 
-// What makes the tables that these need.
+// The statements that create the tables needed here.
 HOLDFAST_API std::vector<std::string> tables(Dialect dialect);
 
 }  // namespace holdfast::sql

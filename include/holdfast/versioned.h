@@ -62,7 +62,7 @@ class HOLDFAST_API Versioned {
     std::vector<Value> values;  // in the order of VersionedTable::columns
   };
 
-  // What became of a write.
+  // The outcome of a write.
   struct Written {
     bool conflict = false;      // somebody else wrote, or deleted the row; nothing was changed
     std::uint64_t version = 0;  // the new one; after a conflict 0

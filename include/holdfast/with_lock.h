@@ -23,7 +23,7 @@ namespace holdfast {
 
 namespace internal {
 
-// What `F` wants to know of the lock. Asked for Ticket first: whoever takes one could be given a
+// The argument that `F` takes. Ticket is tried first: a function that takes one could be given a
 // Token as well, and would not learn the mode.
 template <class F>
 using ShownTo =

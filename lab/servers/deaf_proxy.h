@@ -1,7 +1,7 @@
 // DeafProxy: a TCP proxy on 127.0.0.1 that swallows what the server tells on its own account (watch
 // events) and passes all answers. The connection lives, and is deaf.
 //
-// Thread safety: any thread. What deafen() says holds for every packet that arrives after it returned.
+// Thread safety: any thread. deafen() applies to every packet that arrives after it returned.
 #pragma once
 
 #include <atomic>

@@ -39,7 +39,7 @@ class Proxy {
            std::chrono::milliseconds delay = std::chrono::milliseconds(0));
   void set_both(ProxyMode mode, std::chrono::milliseconds delay = std::chrono::milliseconds(0));
 
-  // Ends all connections at both sides with RST. What was kept is lost.
+  // Ends all connections at both sides with RST. Bytes that were held back are lost.
   void reset();
   // While true, who connects gets ECONNREFUSED. Connections that exist are not touched.
   void refuse(bool refused);

@@ -1,6 +1,6 @@
 // ClientProcess: a client of the laboratory as a process of its own, so that it can be stopped and
 // killed like any other. It is told what to do by lines on standard input; each gets one line of
-// answer. What it sees goes to the history.
+// answer. Its observations go to the history.
 //
 //   open NAME FOLDER LOCK RECIPE URL        ready | failed WHY
 //   acquire TTL_MS PATIENCE_MS renew|once   granted TOKEN | CODE      as a reader, if the word

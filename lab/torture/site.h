@@ -1,7 +1,7 @@
 // Site: the real servers of one engine, started for one run, and for each client a way of its own
 // (a proxy) to each of them, so that one client can reach a server that another cannot.
 //
-// Servers are numbered from 1, as people count. What a site cannot do is not asked of it: see
+// Servers are numbered from 1, as people count. Nothing is asked of a site that it cannot do: see
 // Profile::can.
 //
 // Thread safety: one thread at a time.
@@ -23,7 +23,7 @@
 
 namespace holdfast::lab {
 
-// What must be done to servers or on the way to them.
+// Faults of servers and of the way to them.
 enum class Can {
   cut_links,       // there is a network between client and server
   pause_servers,   //
@@ -57,7 +57,7 @@ struct SiteOptions {
   bool short_ttls = false;  // no ttl is above two seconds: a quorum's nodes wait for no longer
 };
 
-// One server. What is not overridden cannot be done to it.
+// One server. A fault that is not overridden cannot be injected.
 class SiteServer {
  public:
   virtual ~SiteServer() = default;
@@ -95,7 +95,7 @@ class Site {
   int count() const { return static_cast<int>(servers_.size()); }
   SiteServer& server(int number) { return *servers_.at(static_cast<std::size_t>(number - 1)); }
 
-  // What this client opens: through proxies of its own.
+  // The URL of this client: through proxies of its own.
   std::string url(const std::string& client);
   // This client's way to a server. REQUIRES: url(client) was asked for.
   test::Proxy& way(const std::string& client, int number);
