@@ -64,8 +64,8 @@ struct Claim {
   bool among_readers = false;
 };
 
-// The engine's answer to a claim that succeeded. The hold is surely valid until counted_from + ttl on a perfect clock; the
-// lease subtracts drift.
+// The answer to a claim that succeeded. The hold is surely valid until counted_from + ttl on a perfect clock;
+// the lease subtracts drift.
 struct Grant {
   Token token;
   BootTime counted_from;
