@@ -56,7 +56,7 @@ void CallbackThread::run(const std::shared_ptr<State>& state) {
       state->queue.pop_front();
       lock.unlock();
       callback();
-    }  // What the callback owned dies outside the lock, too.
+    }  // The callback's captures are destroyed outside the lock, too.
     lock.lock();
   }
 }

@@ -56,7 +56,7 @@ class ServerExaminer {
   virtual Task<Result<Examination>> examine(Deadline deadline) = 0;
 };
 
-// The numbers at the start of a version: 3.5.13 of "3.5.13-rc1". What is missing is zero.
+// The numbers at the start of a version: 3.5.13 of "3.5.13-rc1". Missing numbers are zero.
 struct VersionNumber {
   int major_number = 0;
   int minor_number = 0;

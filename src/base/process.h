@@ -1,4 +1,4 @@
-// What tells one process from another on this machine.
+// The identity of a process on this machine.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What the options of a URL have in common: numbers, times and choices, and what is said when one of
+// Shared by the options of all URLs: numbers, times and choices, and the errors when one of
 // them is wrong.
 #pragma once
 

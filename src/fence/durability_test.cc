@@ -1,4 +1,4 @@
-// What is on disk, and when. The calls that flush and rename are replaced by ones that take notes,
+// Checks which bytes are on disk, and when. The calls that flush and rename are replaced by ones that take notes,
 // and fail when told to.
 #include <fcntl.h>
 #include <gtest/gtest.h>

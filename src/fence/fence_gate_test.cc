@@ -1,4 +1,4 @@
-// What every gate promises, wherever it keeps its mark.
+// Promises of every gate, wherever it keeps its mark.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 
@@ -258,7 +258,7 @@ TEST_P(FenceGateTest, ForkedChildMayUseTheGateItself) {
   EXPECT_EQ(gate.mark().value(), Token(6));
 }
 
-// What the visitors of the hammer test see of each other.
+// Shared by the visitors of the hammer test.
 struct Room {
   std::atomic<int> inside{0};
   std::atomic<std::uint64_t> last{0};  // the token that was inside last

@@ -1,4 +1,4 @@
-// What the tests of the fences share. Only tests include this.
+// Shared by the tests of the fences. Only tests include this.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -232,7 +232,7 @@ Result<std::unique_ptr<MarkStore>> open_file_mark(const std::filesystem::path& p
   auto store = std::make_unique<FileMark>(*whole_path);
   auto mark = store->peek();
   if (!mark) return mark.failure();
-  // Whoever created the file may have been killed before its name was on disk. No mark has been
+  // The creator of the file may have been killed before its name was on disk. No mark has been
   // written before some gate passed here, so later gates need not flush it again.
   if (*mark == Mark()) {
     if (auto synced = sync_directory_of(*whole_path); !synced) return synced.failure();

@@ -44,7 +44,7 @@ std::string encode(std::size_t slot, const Mark& mark);
 // Nothing if the bytes are not a whole slot, or not the slot with that number.
 std::optional<Mark> decode(std::size_t slot, std::string_view bytes);
 
-// What a file that has never seen a token holds.
+// The contents of a file that has never seen a token.
 std::string initial_image();
 
 // Which slot counts, and which is to be overwritten by the next mark.

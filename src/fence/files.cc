@@ -47,7 +47,7 @@ Verdict judge(int error) {
   }
 }
 
-// What a replaced file hands down to the new one.
+// Attributes that the new file takes from the one that it replaces.
 struct Attributes {
   uid_t owner;
   gid_t group;

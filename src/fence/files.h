@@ -1,4 +1,4 @@
-// What the fences need of the file system. Every failure names the path, what the system said and
+// File system calls for the fences. Every failure names the path, what the system said and
 // what to do about it. Thread safety: free functions; a Descriptor has one owner.
 #pragma once
 

@@ -203,7 +203,7 @@ class SqliteMark final : public MarkStore {
     if (::mknod(path.c_str(), S_IFREG | 0600, 0) != 0 && errno != EEXIST) {
       return file_failure("create", path, errno);
     }
-    // What SQLite says of these is shorter.
+    // SQLite's own messages for these are too short.
     if (::access(path.c_str(), R_OK | W_OK) != 0) return file_failure("open", path, errno);
     if (auto lock = LockFile::open(lock_path(), O_RDWR | O_CREAT); !lock) return lock.failure();
     auto made = attempt(path, [&]() -> Result<void> {

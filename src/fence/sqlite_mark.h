@@ -11,7 +11,7 @@
 // SQLite's integers are signed: a mark of 2^63 or more is kept as the negative number with the same
 // 64 bits, and every comparison takes that into account.
 //
-// Who is inside holds a lock on one byte of "DATABASE-fence", not a transaction: the resource is
+// A visitor inside the gate holds a lock on one byte of "DATABASE-fence", not a transaction: the resource is
 // likely to be a table of the same database, and a transaction of ours would lock its user out.
 // For the same reason no connection stays open between calls; besides, SQLite must not be carried
 // across a fork: a child's own connection would take over the lock state of the inherited one.

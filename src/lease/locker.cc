@@ -126,7 +126,7 @@ Task<Result<Grant>> Locker::ask(Claim& claim, const Wait& wait) {
     }
     if (!grant.failure().busy()) co_return grant;
     Busy busy = *grant.failure().busy();
-    // The time was over before anybody told who holds it: that is no news of the lock.
+    // The deadline passed before the holder was known: this says nothing new about the lock.
     if (outage && busy.holder.empty() && busy.token == 0) co_return *outage;
     busy.lock = claim.name.display();
     co_return Failure::busy(std::move(busy));

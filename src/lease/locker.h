@@ -27,7 +27,7 @@ class Locker {
          Watchdog* watchdog = nullptr);
   ~Locker();
 
-  // Who owns this locker, and all that it stands on: every lease keeps that alive.
+  // The owner of this locker and of all that it stands on: every lease keeps it alive.
   void set_self(std::weak_ptr<Locker> self) { self_ = std::move(self); }
 
   Runtime& runtime() const { return runtime_; }

@@ -1,7 +1,7 @@
 // How long a grant may be believed. Pure arithmetic, and the one atomic word that holds its
 // result: everything that a lease promises about time is decided here.
 //
-// What could break, and what prevents it:
+// Risks, and their prevention:
 //  - counting from the reply: a reply that was under way for a second would prolong the belief by
 //    a second. Counted from before the request was sent.
 //  - clocks that run at different rates: 1 % + 2 ms are taken off.

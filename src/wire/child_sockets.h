@@ -1,5 +1,5 @@
 // A socket whose connection is the lock must not be inherited by a forked child: the server would
-// see the connection alive for as long as the child lives. What is listed here is closed in every
+// see the connection alive for as long as the child lives. Descriptors listed here are closed in every
 // child, right after fork(). (What exec() runs is another matter: that is close-on-exec.)
 //
 // Thread safety: any thread.

@@ -236,7 +236,7 @@ std::string_view Statement::Cursor::bytes(int column) const {
 Transaction::Transaction(Database& database) : database_(database) { database_.begin(); }
 
 namespace {
-// What we wanted to report is under way already; a failed rollback adds nothing to it.
+// The failure to report is on its way already; a failed rollback adds nothing to it.
 void roll_back(Database& database) {
   sqlite3_exec(database.raw(), "ROLLBACK", nullptr, nullptr, nullptr);
 }

@@ -37,7 +37,7 @@ class Error : public std::runtime_error {
   int code() const { return code_; }  // SQLite's extended result code
   // Somebody else is writing: try again in a moment.
   bool busy() const;
-  // What it means to a user of the lock; `path` is named in the message.
+  // The error as a user of the lock sees it; `path` is named in the message.
   Failure failure(const std::filesystem::path& path) const;
 
  private:

@@ -21,7 +21,7 @@ struct TlsSettings {
   std::string protocol;  // what is spoken inside (ALPN: "h2"); empty: not said
 };
 
-// What all connections of a client have in common.
+// Shared by all connections of a client.
 class TlsContext {
  public:
   // misconfigured, with the file's name, if a file cannot be used.
@@ -53,7 +53,7 @@ class TlsSession {
   bool receive(std::string_view encrypted, std::string& plain);
   // REQUIRES: ready().
   void encrypt(std::string_view plain);
-  // What should go to the server now.
+  // Bytes to send to the server now.
   std::string to_send();
   bool ready() const { return ready_; }
   const std::string& problem() const { return problem_; }

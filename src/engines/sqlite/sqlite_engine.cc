@@ -156,7 +156,7 @@ auto SqliteEngine::attempt(F& work)
     if (!store_) store_ = std::make_unique<Store>(options_, ownership_, runtime(), label_);
     if (replaced()) return Outcome(*replaced_);
     LockTable& table = store_->table;
-    table.take_wakes();  // What an exception left behind concerns nobody.
+    table.take_wakes();  // Left behind by an exception; nobody waits for these.
     auto outcome = work(table);
     tell(table.take_wakes());
     for (const ProcessId dead : table.take_dead()) store_->sockets.forget(dead);
@@ -234,7 +234,7 @@ Task<Result<Grant>> SqliteEngine::wait_in_line(const Claim& claim, const Wait& w
                                                Waiting waiting) {
   constexpr Duration kShortestPoll = std::chrono::milliseconds(2);
   constexpr Duration kLongestPoll = std::chrono::milliseconds(50);
-  // Who released between our queueing and now found no socket of ours: then we look at once.
+  // A release between our queueing and now found no socket of ours, so look at once.
   const bool first_wait = !store_->sockets.listening();
   const bool deaf = !listen();
   if (first_wait) waiting.look_at = runtime().now();
