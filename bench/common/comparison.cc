@@ -18,8 +18,8 @@ std::vector<double> best_peers(const Comparison& comparison) {
     if (each.role != Role::peer) continue;
     if (best.empty()) best = each.values;
     for (std::size_t i = 0; i < std::min(best.size(), each.values.size()); ++i) {
-      best[i] = comparison.better == Bar::Side::at_least ? std::max(best[i], each.values[i])
-                                                         : std::min(best[i], each.values[i]);
+      best[i] = comparison.better == Target::Side::at_least ? std::max(best[i], each.values[i])
+                                                            : std::min(best[i], each.values[i]);
     }
   }
   return best;

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "bar.h"
+#include "target.h"
 
 namespace holdfast::bench {
 
@@ -27,22 +27,13 @@ struct Contestant {
   std::string note = {};  // why it has no values, or what is special about it
 };
 
-// A bar for ours, as a ratio to one of the others in the same repetition.
-struct Claim {
-  // The name of a contestant. Empty: to nothing, a limit for the value itself.
-  // "best peer": the best of the peers in each repetition.
-  std::string of;
-  Bar bar;
-};
-inline constexpr const char* kBestPeer = "best peer";
-
 struct Comparison {
   std::string name;  // in JSON
   std::string what;  // for people
   std::string unit;  // of the values: "pairs/s", "us"
-  Bar::Side better = Bar::Side::at_least;
+  Target::Side better = Target::Side::at_least;
   std::vector<Contestant> contestants;
-  std::vector<Claim> claims;
+  std::vector<Target> targets;
   std::string detail = {};  // where it ran
 };
 

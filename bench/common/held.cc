@@ -68,7 +68,7 @@ Row row(const HeldPlan& plan, const HeldServer& server, int count, const Cost& c
           .detail = format("ttl %.3g s, over %.3g s: %.0f MB, %d lost", plan.ttl.count(),
                            plan.span.count(), cost.megabytes, cost.lost),
           .figures = {{"leases", count}, {"megabytes", cost.megabytes}, {"lost", cost.lost}}};
-  if (plan.most_percent) row.bar = Bar{Bar::Side::at_most, *plan.most_percent};
+  if (plan.most_percent) row.target = at_most(*plan.most_percent);
   if (!server.processes.empty()) {
     row.detail += format("; the server used %.1f %% meanwhile", cost.server_percent);
     row.figures.emplace_back("server_percent", cost.server_percent);

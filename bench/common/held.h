@@ -20,7 +20,7 @@ struct HeldPlan {
   Seconds ttl{30};
   Seconds span{11};  // how long they are watched; each is renewed once in a third of the ttl
   int cpu = kAnyCpu;
-  std::optional<double> most_percent = {};  // the bar: CPU of the client, of one core
+  std::optional<double> most_percent = {};  // the target: CPU of the client, of one core
 };
 
 struct HeldServer {

@@ -83,13 +83,13 @@ void League::give_up(Team& team, const std::string& why) {
 }
 
 Comparison League::comparison(const std::string& name, const std::string& what, const char* unit,
-                              Bar::Side better, std::vector<Claim> claims) const {
+                              Target::Side better, std::vector<Target> targets) const {
   Comparison all{.name = name,
                  .what = what,
                  .unit = unit,
                  .better = better,
                  .contestants = {},
-                 .claims = std::move(claims)};
+                 .targets = std::move(targets)};
   for (const Team& team : teams_) {
     all.contestants.push_back(
         {.name = team.entrant.name, .role = team.entrant.role, .values = {}, .note = team.failure});
@@ -151,7 +151,8 @@ void League::each_repetition(const std::string& what, F play) {
 }
 
 void League::pairs(const Pairs& pairs) {
-  Comparison all = comparison(pairs.name, pairs.what, "pairs/s", Bar::Side::at_least, pairs.claims);
+  Comparison all =
+      comparison(pairs.name, pairs.what, "pairs/s", Target::Side::at_least, pairs.targets);
   each_repetition(pairs.what, [&](Team& team, bool warm) {
     Worker& worker = workers_of(team, 1).front();
     const Placement placement(pairs.place, server_, worker.pid(), client_cpus_);
@@ -168,12 +169,12 @@ void League::pairs(const Pairs& pairs) {
 
 void League::contest(const Contest& contest) {
   Comparison owners = comparison(contest.name + "_owners", "changes of owner, " + contest.what,
-                                 "owners/s", Bar::Side::at_least, contest.owner_claims);
+                                 "owners/s", Target::Side::at_least, contest.owner_targets);
   Comparison gaps = comparison(contest.name + "_gap", "gap p50, " + contest.what, "us",
-                               Bar::Side::at_most, contest.gap_claims);
+                               Target::Side::at_most, contest.gap_targets);
   Comparison commands =
       comparison(contest.name + "_commands", "commands per hand-off, " + contest.what, "commands",
-                 Bar::Side::at_most, contest.command_claims);
+                 Target::Side::at_most, contest.command_targets);
   each_repetition(contest.what, [&](Team& team, bool warm) {
     std::vector<Worker>& workers = workers_of(team, plan_.processes);
     Bout bout{.name = contest.name,
@@ -205,8 +206,8 @@ void League::contest(const Contest& contest) {
 }
 
 void League::mix(const std::string& name, const std::string& what, int write_percent, int hold_us,
-                 std::vector<Claim> claims) {
-  Comparison all = comparison(name, what, "pairs/s", Bar::Side::at_least, std::move(claims));
+                 std::vector<Target> targets) {
+  Comparison all = comparison(name, what, "pairs/s", Target::Side::at_least, std::move(targets));
   each_repetition(what, [&](Team& team, bool warm) {
     std::vector<Worker>& workers = workers_of(team, plan_.processes);
     // A verb of its own, which nobody has compiled yet.

@@ -52,7 +52,7 @@ class League {
     std::string what;
     std::string verb = "threads";  // or "flight" (worker.h); one works alone ("pairs")
     int workers = 1;
-    std::vector<Claim> claims = {};
+    std::vector<Target> targets = {};
     Place place = Place::as_it_is;
   };
   void pairs(const Pairs& pairs);
@@ -63,14 +63,14 @@ class League {
     std::string what;
     int hold_us = 0;
     int pause_us = 0;
-    std::vector<Claim> gap_claims = {};
-    std::vector<Claim> owner_claims = {};
-    std::vector<Claim> command_claims = {};
+    std::vector<Target> gap_targets = {};
+    std::vector<Target> owner_targets = {};
+    std::vector<Target> command_targets = {};
   };
   void contest(const Contest& contest);
   // Readers and writers of one name, so many of a hundred of the latter.
   void mix(const std::string& name, const std::string& what, int write_percent, int hold_us,
-           std::vector<Claim> claims);
+           std::vector<Target> targets);
 
  private:
   struct Team {
@@ -90,7 +90,7 @@ class League {
   template <class F>
   void each_repetition(const std::string& what, F play);
   Comparison comparison(const std::string& name, const std::string& what, const char* unit,
-                        Bar::Side better, std::vector<Claim> claims) const;
+                        Target::Side better, std::vector<Target> targets) const;
   // To the report, without those who did not take part; nothing if nobody did.
   void add(Comparison comparison);
 

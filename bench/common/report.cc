@@ -18,11 +18,13 @@ namespace holdfast::bench {
 
 namespace {
 
-const char* sign(const Bar& bar) { return bar.side == Bar::Side::at_least ? ">=" : "<="; }
+const char* sign(const Target& target) {
+  return target.side == Target::Side::at_least ? ">=" : "<=";
+}
 
-const char* verdict(const Bar& bar, double value) {
-  if (bar.passed(value)) return "PASS";
-  return bar.side == Bar::Side::at_least ? "below" : "above";
+const char* verdict(const Target& target, double value) {
+  if (target.met(value)) return "PASS";
+  return target.side == Target::Side::at_least ? "below" : "above";
 }
 
 // As many digits as a reader wants of it.
@@ -40,15 +42,16 @@ std::string range(const std::vector<double>& values) {
   return figure(low) + ".." + figure(high);
 }
 
-void print_bar(const Bar& bar, const std::vector<double>& values) {
-  std::printf(" %s %-5g %s", sign(bar), bar.limit, verdict(bar, median(values)));
+void print_target(const Target& target, const std::vector<double>& values) {
+  std::printf(" %s %-5g %s", sign(target), target.limit, verdict(target, median(values)));
 }
 
-void print_claim(const std::string& what, const Bar& bar, const std::vector<double>& values) {
+void print_target_line(const std::string& what, const Target& target,
+                       const std::vector<double>& values) {
   if (values.empty()) return;
   std::printf("    %-54s %7s  %-13s", what.c_str(), figure(median(values)).c_str(),
               range(values).c_str());
-  print_bar(bar, values);
+  print_target(target, values);
   std::printf("\n");
 }
 
@@ -77,7 +80,7 @@ void Report::open(const std::string& title, bool keeps_data) {
   data_ = keeps_data ? where_data_is() : "no data that could be on a disk";
   title_ = title + "; " + data_;
   if (json_) return;
-  std::printf("%s\n\n%-58s %7s  %-13s %-8s\n", title_.c_str(), "", "median", "of all", "bar");
+  std::printf("%s\n\n%-58s %7s  %-13s %-8s\n", title_.c_str(), "", "median", "of all", "target");
   std::fflush(stdout);
 }
 
@@ -104,7 +107,7 @@ void Report::print_line(const Row& row) const {
   std::printf("%-58s %7s  %-13s", row.what.c_str(),
               format("%.2f%s", median(row.values), row.unit.c_str()).c_str(),
               range(row.values).c_str());
-  if (row.bar) print_bar(*row.bar, row.values);
+  if (row.target) print_target(*row.target, row.values);
   std::printf("\n    %s\n", row.detail.c_str());
   std::fflush(stdout);  // Before the next fork, or a child might print it again.
 }
@@ -113,7 +116,7 @@ void Report::add(Comparison comparison) {
   progress("");
   if (!json_) {
     std::printf("%s, %s (%s is better)%s%s\n", comparison.what.c_str(), comparison.unit.c_str(),
-                comparison.better == Bar::Side::at_least ? "more" : "less",
+                comparison.better == Target::Side::at_least ? "more" : "less",
                 comparison.detail.empty() ? "" : "; ", comparison.detail.c_str());
     for (const Contestant& each : comparison.contestants) {
       if (each.values.empty()) {
@@ -128,9 +131,9 @@ void Report::add(Comparison comparison) {
                   figure(median(each.values)).c_str(), range(each.values).c_str(), ratio.c_str(),
                   figures_of(each).c_str());
     }
-    for (const Claim& claim : comparison.claims) {
-      print_claim(claim.of.empty() ? "Holdfast" : "Holdfast, of " + claim.of, claim.bar,
-                  ratios_to(comparison, claim.of));
+    for (const Target& target : comparison.targets) {
+      print_target_line(target.of.empty() ? "Holdfast" : "Holdfast, of " + target.of, target,
+                        ratios_to(comparison, target.of));
     }
     std::fflush(stdout);
   }
@@ -151,7 +154,7 @@ void Report::add(Curve curve) {
       std::printf("\n");
       if (each.role != Role::ours) continue;
       for (const double most : curve.growth_at_most) {
-        print_claim(each.name + ": last of first", Bar{Bar::Side::at_most, most}, growth(each));
+        print_target_line(each.name + ": last of first", at_most(most), growth(each));
       }
     }
     std::fflush(stdout);

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "bar.h"
 #include "comparison.h"
 #include "disturbance.h"
+#include "target.h"
 
 namespace holdfast::bench {
 
@@ -22,7 +22,7 @@ struct Row {
   // otherwise). The row's own is their median.
   std::vector<double> values;
   std::string unit;  // "%"; empty for a ratio
-  std::optional<Bar> bar;
+  std::optional<Target> target;
   std::string detail;  // the numbers behind it, and which CPU they ran on
   std::vector<std::pair<std::string, double>> figures;  // the same for JSON
 };

@@ -26,9 +26,9 @@ Json spread(const std::vector<double>& values) {
           {"repetitions", repetitions(values)}};
 }
 
-Json to_json(const Bar& bar, const std::vector<double>& values) {
-  Json all{{bar.side == Bar::Side::at_least ? "at_least" : "at_most", bar.limit}};
-  if (!values.empty()) all["met"] = bar.passed(median(values));
+Json to_json(const Target& target, const std::vector<double>& values) {
+  Json all{{target.side == Target::Side::at_least ? "at_least" : "at_most", target.limit}};
+  if (!values.empty()) all["met"] = target.met(median(values));
   return all;
 }
 
@@ -49,7 +49,7 @@ Json to_json(const Row& row) {
   Json all{{"name", row.name}, {"what", row.what}};
   if (!row.unit.empty()) all["unit"] = row.unit;
   all.update(spread(row.values));
-  if (row.bar) all["bar"] = to_json(*row.bar, row.values);
+  if (row.target) all["target"] = to_json(*row.target, row.values);
   all["detail"] = row.detail;
   for (const auto& [key, figure] : row.figures) all["figures"][key] = rounded(figure);
   return all;
@@ -59,19 +59,19 @@ Json to_json(const Comparison& comparison) {
   Json all{{"name", comparison.name},
            {"what", comparison.what},
            {"unit", comparison.unit},
-           {"better", comparison.better == Bar::Side::at_least ? "more" : "less"},
+           {"better", comparison.better == Target::Side::at_least ? "more" : "less"},
            {"detail", comparison.detail},
            {"clients", Json::array()},
-           {"bars", Json::array()}};
+           {"targets", Json::array()}};
   for (const Contestant& each : comparison.contestants) {
     all["clients"].push_back(to_json(each, comparison));
   }
-  for (const Claim& claim : comparison.claims) {
-    const std::vector<double> values = ratios_to(comparison, claim.of);
-    Json bar{{"of", claim.of}};
-    bar.update(to_json(claim.bar, values));
-    bar.update(spread(values));
-    all["bars"].push_back(bar);
+  for (const Target& target : comparison.targets) {
+    const std::vector<double> values = ratios_to(comparison, target.of);
+    Json json{{"of", target.of}};
+    json.update(to_json(target, values));
+    json.update(spread(values));
+    all["targets"].push_back(json);
   }
   return all;
 }
@@ -89,7 +89,7 @@ Json to_json(const Curve& curve) {
     series["growth"] = spread(growth(each));
     if (each.role == Role::ours) {
       for (const double most : curve.growth_at_most) {
-        series["bar"] = to_json(Bar{Bar::Side::at_most, most}, growth(each));
+        series["target"] = to_json(at_most(most), growth(each));
       }
     }
     all["series"].push_back(series);

@@ -1,6 +1,7 @@
-// The workloads that every group has, whatever it locks with: so that their tables can be read alike.
+// The workloads that every system has, whatever it locks with, so that their tables can be compared.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "league.h"
@@ -8,19 +9,21 @@
 namespace holdfast::bench {
 
 struct StandardPlan {
+  std::string suffix = {};  // of the comparisons' names
+  std::string where = {};   // for people: "3 servers"
   bool two_cpus = true;
-  // What ours has to reach.
-  std::vector<Claim> same_cpu = {};
-  std::vector<Claim> other_cpu = {};
-  std::vector<Claim> threads_16 = {};
-  std::vector<Claim> threads_64 = {};
-  std::vector<Claim> flight_16 = {};
-  std::vector<Claim> flight_256 = {};
-  std::vector<Claim> hold_gap = {};
-  std::vector<Claim> hold_owners = {};
-  std::vector<Claim> hold_commands = {};
-  std::vector<Claim> hot_owners = {};
-  std::vector<Claim> mix = {};
+  // Targets of ours.
+  std::vector<Target> same_cpu = {};
+  std::vector<Target> other_cpu = {};
+  std::vector<Target> threads_16 = {};
+  std::vector<Target> threads_64 = {};
+  std::vector<Target> flight_16 = {};
+  std::vector<Target> flight_256 = {};
+  std::vector<Target> hold_gap = {};
+  std::vector<Target> hold_owners = {};
+  std::vector<Target> hold_commands = {};
+  std::vector<Target> hot_owners = {};
+  std::vector<Target> mix = {};
 };
 
 void play_standard(League& league, const StandardPlan& plan);

@@ -41,13 +41,14 @@ struct Goal {
   std::string words;
 };
 
-// What a bar asks for, in the unit of the diagram.
+// What a target asks for, in the unit of the diagram.
 std::vector<Goal> goals_of(const Json& comparison) {
   const bool more = comparison.at("better") == "more";
   std::vector<Goal> goals;
-  for (const Json& bar : comparison.at("bars")) {
-    const auto of = bar.at("of").get<std::string>();
-    const double limit = bar.at(bar.contains("at_least") ? "at_least" : "at_most").get<double>();
+  for (const Json& target : comparison.at("targets")) {
+    const auto of = target.at("of").get<std::string>();
+    const double limit =
+        target.at(target.contains("at_least") ? "at_least" : "at_most").get<double>();
     double unit = of.empty() ? 1 : 0;
     for (const Json& client : comparison.at("clients")) {
       if (!client.contains("median")) continue;
@@ -59,7 +60,7 @@ std::vector<Goal> goals_of(const Json& comparison) {
     }
     if (unit == 0) continue;
     goals.push_back(
-        {limit * unit, "bar: " + short_figure(limit) + (of.empty() ? "" : " of " + of)});
+        {limit * unit, "target: " + short_figure(limit) + (of.empty() ? "" : " of " + of)});
   }
   return goals;
 }
@@ -86,12 +87,13 @@ Panel draw_verdicts(const std::string& group, const std::vector<Verdict>& all) {
   }
   svg += lab::line(axis.place(1), -4, axis.place(1), height + 2, "var(--bar)", "4 3", 1.6);
   const auto met = std::ranges::count(all, true, &Verdict::met);
-  return {.title = group + ": " + std::to_string(met) + " of " + std::to_string(all.size()) +
-                   " bars are reached",
-          .note = "how far: the dashed line is the bar, to its right it is exceeded (logarithmic)",
-          .body = svg,
-          .height = height + kFoot,
-          .width = kWidth};
+  return {
+      .title = group + ": " + std::to_string(met) + " of " + std::to_string(all.size()) +
+               " targets are reached",
+      .note = "how far: the dashed line is the target, to its right it is exceeded (logarithmic)",
+      .body = svg,
+      .height = height + kFoot,
+      .width = kWidth};
 }
 
 Panel draw_clients(const Json& comparison) {

@@ -50,9 +50,9 @@ Panel draw_curve(const Json& curve) {
       across_range.add(point.at("x").get<double>());
       up_range.add(point.at("median").get<double>());
     }
-    if (series.contains("bar") && !series.at("points").empty()) {
+    if (series.contains("target") && !series.at("points").empty()) {
       up_range.add(series.at("points").front().at("median").get<double>() *
-                   series.at("bar").at("at_most").get<double>());
+                   series.at("target").at("at_most").get<double>());
     }
   }
   if (across_range.high == 0 || up_range.high == 0)
@@ -67,7 +67,7 @@ Panel draw_curve(const Json& curve) {
         lab::line(kLeft, up.place(tick), kPanelWidth - kRight + 8, up.place(tick), "var(--line)");
     svg += lab::text_at(kLeft - 6, up.place(tick) + 4, short_figure(tick), "soft", "end");
   }
-  std::string bar_words;
+  std::string target_words;
   for (const Json& series : curve.at("series")) {
     const bool ours = series.at("role") == "ours";
     for (const Json& point : series.at("points")) {
@@ -76,11 +76,11 @@ Panel draw_curve(const Json& curve) {
       svg += lab::text_at(x, kHeight + 16, short_figure(point.at("x").get<double>()), "soft",
                           "middle");
     }
-    if (series.contains("bar") && !series.at("points").empty()) {
-      const double most = series.at("bar").at("at_most").get<double>();
+    if (series.contains("target") && !series.at("points").empty()) {
+      const double most = series.at("target").at("at_most").get<double>();
       const double y = up.place(series.at("points").front().at("median").get<double>() * most);
       svg += lab::line(kLeft, y, kPanelWidth - kRight + 8, y, "var(--bar)", "4 3", 1.6);
-      svg += lab::text_at(kPanelWidth - kRight + 12, y + 4, "bar: " + short_figure(most) + " ×",
+      svg += lab::text_at(kPanelWidth - kRight + 12, y + 4, "target: " + short_figure(most) + " ×",
                           "bart");
     }
     svg += marks(series, across, up, ours ? "var(--ours)" : "var(--raw)");

@@ -9,10 +9,10 @@ namespace {
 
 std::string text_of(const Json& json, const char* key) { return json.value(key, ""); }
 
-std::string bars_table(const Json& group) {
+std::string targets_table(const Json& group) {
   const std::vector<Verdict> all = verdicts(group);
   if (all.empty()) return "";
-  std::string text = "| what | measured | bar | | figures |\n| --- | --- | --- | --- | --- |\n";
+  std::string text = "| what | measured | target | | figures |\n| --- | --- | --- | --- | --- |\n";
   for (const Verdict& each : all) {
     text += "| " + each.what + " | " + short_figure(each.value) + each.unit + " | at " +
             (each.at_least ? "least " : "most ") + short_figure(each.limit) + " | " +
@@ -64,7 +64,7 @@ std::string to_markdown(const Json& run) {
                      ", Linux " + text_of(machine, "kernel") + ".\n\n";
   for (const auto& [name, group] : run.at("groups").items()) {
     text += "### " + name + "\n\n" + text_of(group, "title") + "\n\n";
-    text += bars_table(group) + clients_table(group);
+    text += targets_table(group) + clients_table(group);
     for (const Json& note : group.at("notes")) text += "- " + note.get<std::string>() + "\n";
     if (!group.at("notes").empty()) text += "\n";
   }

@@ -5,7 +5,7 @@
 
 namespace holdfast::bench {
 
-// Of each group: its bars, reached or not, and what each client did.
+// Of each group: its targets, reached or not, and what each client did.
 std::string to_markdown(const Json& run);
 
 }  // namespace holdfast::bench

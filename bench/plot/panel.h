@@ -18,7 +18,7 @@ struct Panel {
   double width = kPanelWidth;  // another one only where a sheet has one column
 };
 
-// How far each bar of a group is reached, as horizontal bars beside a line at 1.
+// How far each target of a group is reached, as horizontal bars beside a line at 1.
 Panel draw_verdicts(const std::string& group, const std::vector<Verdict>& all);
 // The clients of a comparison as horizontal bars; what ours has to reach is a line.
 Panel draw_clients(const Json& comparison);

@@ -91,14 +91,14 @@ std::string today() {
   return text.data();
 }
 
-Verdict verdict_of(const std::string& what, const Json& bar, double value, std::string unit,
+Verdict verdict_of(const std::string& what, const Json& target, double value, std::string unit,
                    std::string detail) {
-  const bool at_least = bar.contains("at_least");
+  const bool at_least = target.contains("at_least");
   return {.what = what,
           .value = value,
           .at_least = at_least,
-          .limit = bar.at(at_least ? "at_least" : "at_most").get<double>(),
-          .met = bar.value("met", false),
+          .limit = target.at(at_least ? "at_least" : "at_most").get<double>(),
+          .met = target.value("met", false),
           .unit = std::move(unit),
           .detail = std::move(detail)};
 }
@@ -144,24 +144,24 @@ Json gather(const std::string& command, const std::vector<std::string>& files) {
 std::vector<Verdict> verdicts(const Json& group) {
   std::vector<Verdict> all;
   for (const Json& row : group.at("rows")) {
-    if (!row.contains("bar") || !row.contains("median")) continue;
-    all.push_back(verdict_of(row.at("what"), row.at("bar"), row.at("median").get<double>(),
+    if (!row.contains("target") || !row.contains("median")) continue;
+    all.push_back(verdict_of(row.at("what"), row.at("target"), row.at("median").get<double>(),
                              row.value("unit", ""), row.value("detail", "")));
   }
   for (const Json& comparison : group.at("comparisons")) {
-    for (const Json& bar : comparison.at("bars")) {
-      if (!bar.contains("median")) continue;
-      const auto of = bar.at("of").get<std::string>();
+    for (const Json& target : comparison.at("targets")) {
+      if (!target.contains("median")) continue;
+      const auto of = target.at("of").get<std::string>();
       all.push_back(
           verdict_of(comparison.at("what").get<std::string>() + (of.empty() ? "" : "; of " + of),
-                     bar, bar.at("median").get<double>(),
+                     target, target.at("median").get<double>(),
                      of.empty() ? " " + comparison.at("unit").get<std::string>() : "",
                      medians_of(comparison.at("clients"))));
     }
   }
   for (const Json& curve : group.at("curves")) {
     for (const Json& series : curve.at("series")) {
-      if (!series.contains("bar") || !series.at("growth").contains("median")) continue;
+      if (!series.contains("target") || !series.at("growth").contains("median")) continue;
       std::string points;
       for (const Json& point : series.at("points")) {
         points += (points.empty() ? "" : ", ") + short_figure(point.at("x").get<double>()) + ": " +
@@ -169,7 +169,7 @@ std::vector<Verdict> verdicts(const Json& group) {
       }
       all.push_back(
           verdict_of("growth with " + curve.at("x").get<std::string>() + ", last of first",
-                     series.at("bar"), series.at("growth").at("median").get<double>(), "",
+                     series.at("target"), series.at("growth").at("median").get<double>(), "",
                      points + " " + curve.at("unit").get<std::string>()));
     }
   }

@@ -17,7 +17,7 @@ Json read_json(const std::string& path);
 // finished, and is left out) under one head that says what machine this is.
 Json gather(const std::string& command, const std::vector<std::string>& files);
 
-// One bar of a run, wherever it comes from: a row, a comparison or a curve.
+// One target of a run, wherever it comes from: a row, a comparison or a curve.
 struct Verdict {
   std::string what;
   double value;

@@ -12,12 +12,10 @@
 
 #include "arguments.h"
 #include "data_folder.h"
+#include "etcd_server.h"
 #include "pass.h"
 #include "report.h"
 #include "samples.h"
-#ifdef HOLDFAST_BENCH_ETCD
-#include "etcd_server.h"
-#endif
 
 extern char** environ;  // NOLINT(readability-redundant-declaration)
 
@@ -103,13 +101,12 @@ void compare_embedded(const Plan& plan, Report& report) {
           {.name = "start_up",
            .what = "a command under a lock, from fork to its end",
            .unit = "ms",
-           .better = Bar::Side::at_most,
+           .better = Target::Side::at_most,
            .contestants = {},
-           .claims = {{kFlock, {Bar::Side::at_most, 3}}}},
+           .targets = {at_most(3, kFlock)}},
           report);
 }
 
-#ifdef HOLDFAST_BENCH_ETCD
 void compare_etcd(const Plan& plan, Report& report) {
   const test::EtcdServer server;
   const std::string endpoints = server.url().substr(std::string_view("etcd://").size());
@@ -123,25 +120,22 @@ void compare_etcd(const Plan& plan, Report& report) {
           {.name = "start_up_etcd",
            .what = "the same on etcd",
            .unit = "ms",
-           .better = Bar::Side::at_most,
+           .better = Target::Side::at_most,
            .contestants = {},
-           .claims = {}},
+           .targets = {}},
           report);
 }
-#endif
 
 int run(const Plan& plan) {
   Report report(plan.json);
   report.open("Start-up of a command under a lock");
   compare_embedded(plan, report);
-#ifdef HOLDFAST_BENCH_ETCD
   try {
     setenv("ETCDCTL_API", "3", 1);
     compare_etcd(plan, report);
   } catch (const std::exception& error) {
     report.note(std::string("etcd is left out: ") + error.what());
   }
-#endif
   return report.close();
 }
 
