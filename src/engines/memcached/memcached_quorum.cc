@@ -10,9 +10,8 @@ namespace holdfast::internal {
 
 namespace {
 
-const quorum::UrlForm kForm{.port = 11211,
-                            .how = "write quorum+memcached://HOST[:PORT],HOST[:PORT],HOST[:PORT]",
-                            .options = {"prefix", "connect_timeout_ms", "command_timeout_ms"}};
+constexpr std::uint16_t kPort = 11211;
+constexpr const char* kForm = "write quorum+memcached://HOST[:PORT],HOST[:PORT],HOST[:PORT]";
 
 using memcached::ItemTtl;
 using memcached::MemcachedVoter;
@@ -72,15 +71,16 @@ Guarantees memcached_quorum_guarantees() {
 
 Result<std::unique_ptr<Engine>> open_memcached_quorum(const Url& url, Runtime& runtime,
                                                       const ClientOptions& options) {
-  Url rest = url;
-  quorum::QuorumOptions quorum{.request_timeout = options.request_timeout};
-  const Result<std::vector<Endpoint>> endpoints = quorum::take_nodes(rest, kForm, quorum, options);
-  if (!endpoints) return endpoints.failure();
-  rest.scheme = "memcached";
+  UrlReader reader(url, kForm);
+  quorum::QuorumOptions quorum;
+  const std::vector<Endpoint> endpoints = quorum::read_nodes(reader, kPort, quorum, options);
+  Url node = reader.with_only({"prefix", "connect_timeout_ms", "command_timeout_ms"});
+  if (const Result<void> read = reader.finish(); !read) return read.failure();
+  node.scheme = "memcached";
   std::vector<memcached::Settings> nodes;
-  for (const Endpoint& endpoint : *endpoints) {
-    rest.hosts = endpoint.display();
-    Result<memcached::Settings> settings = memcached::settings_from(rest, options, kForm.how);
+  for (const Endpoint& endpoint : endpoints) {
+    node.hosts = endpoint.display();
+    Result<memcached::Settings> settings = memcached::settings_from(node, options, kForm);
     if (!settings) return settings.failure();
     quorum.request_timeout = settings->request_timeout;
     nodes.push_back(std::move(settings).value());

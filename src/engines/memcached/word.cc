@@ -40,7 +40,7 @@ bool take_number(std::string_view& text, T& number) {
 
 Keys::Keys(std::string_view prefix, const Name& name)
     : word(key_of(prefix, name.bytes())), token(word + std::string(kTokenSuffix)) {
-  HOLDFAST_REQUIRE_DEBUG(is_plain(prefix) && prefix.size() <= kMostPrefix);
+  HOLDFAST_REQUIRE_DEBUG(is_plain(prefix) && prefix.size() <= kMaxPrefix);
 }
 
 bool is_plain(std::string_view key) {

@@ -18,14 +18,14 @@
 namespace holdfast::internal::memcached {
 
 inline constexpr std::size_t kMostKey = 250;  // memcached's own limit
-inline constexpr std::size_t kMostPrefix = 100;
+inline constexpr std::size_t kMaxPrefix = 100;
 inline constexpr std::string_view kTokenSuffix = ":hf:token";
 inline constexpr std::string_view kHashedKey = "hf:sha256:";
 // The client flags of a word: a list is then made without reading what is not ours.
 inline constexpr std::uint32_t kWordFlags = 0x68660001;
 
 struct Keys {
-  // REQUIRES: is_plain(prefix), and at most kMostPrefix bytes.
+  // REQUIRES: is_plain(prefix), and at most kMaxPrefix bytes.
   Keys(std::string_view prefix, const Name& name);
 
   std::string word;

@@ -28,7 +28,7 @@ TEST(MemcachedKeysTest, EveryKeyIsLegalAndNoTwoAreTheSame) {
                                        "\xc3\xa9",
                                        std::string(16384, 'k')};
   for (const std::string& name : names) {
-    const Keys both(std::string(kMostPrefix, 'p'), name);
+    const Keys both(std::string(kMaxPrefix, 'p'), name);
     for (const std::string& key : {both.word, both.token}) {
       EXPECT_TRUE(keys.insert(key).second) << Name(name).display();
       EXPECT_LE(key.size(), kMostKey);

@@ -1,6 +1,5 @@
 #include "engines/redlock/redlock_engine.h"
 
-#include "base/url_options.h"
 #include "engines/quorum/quorum_url.h"
 #include "engines/redis/settings.h"
 #include "engines/redlock/redlock_electorate.h"
@@ -9,13 +8,11 @@ namespace holdfast::internal {
 
 namespace {
 
-const quorum::UrlForm kForm{
-    .port = 6379,
-    .how =
-        "write redlock[s]://HOST:PORT,HOST:PORT,HOST:PORT[/DATABASE]; a login goes in front of the "
-        "first HOST and is for all of them",
-    .options = {"prefix", "client_name", "connect_timeout_ms", "command_timeout_ms", "ca", "cert",
-                "key", "verify", "longest_ttl_ms"}};
+constexpr std::uint16_t kPort = 6379;
+constexpr int kMaxLongestTtlMs = 86'400'000;
+constexpr const char* kForm =
+    "write redlock[s]://HOST:PORT,HOST:PORT,HOST:PORT[/DATABASE]; a login goes in front of the "
+    "first HOST and is for all of them";
 
 }  // namespace
 
@@ -41,30 +38,24 @@ Guarantees redlock_guarantees() {
 
 Result<std::unique_ptr<Engine>> open_redlock_engine(const Url& url, Runtime& runtime,
                                                     const ClientOptions& options) {
-  Url rest = url;
-  quorum::QuorumOptions quorum{.request_timeout = options.request_timeout};
-  const Result<std::vector<Endpoint>> endpoints = quorum::take_nodes(rest, kForm, quorum, options);
-  if (!endpoints) return endpoints.failure();
+  UrlReader reader(url, kForm);
+  quorum::QuorumOptions quorum;
+  const std::vector<Endpoint> endpoints = quorum::read_nodes(reader, kPort, quorum, options);
   Duration usual_longest = std::chrono::minutes(1);
-  if (const auto longest = rest.query.find("longest_ttl_ms"); longest != rest.query.end()) {
-    constexpr int kMost = 86'400'000;
-    const auto problem = take_time("longest_ttl_ms", longest->second, usual_longest, kMost);
-    if (problem) return Failure(Code::invalid_argument, *problem + "; " + kForm.how);
-    rest.query.erase(longest);
-  }
+  reader.time_ms("longest_ttl_ms", usual_longest, kMaxLongestTtlMs);
+  Url node = reader.with_only({"prefix", "client_name", "connect_timeout_ms", "command_timeout_ms",
+                               "ca", "cert", "key", "verify"});
   const bool encrypted = url.scheme == "redlocks";
   for (const char* option : {"ca", "cert", "key", "verify"}) {
-    if (rest.query.contains(option) && !encrypted) {
-      return Failure(
-          Code::invalid_argument,
-          std::string("ca, cert, key and verify are for TLS: write redlocks; ") + kForm.how);
-    }
+    reader.require(encrypted || !node.query.contains(option),
+                   "ca, cert, key and verify are for TLS: write redlocks");
   }
-  rest.scheme = encrypted ? "rediss" : "redis";
+  if (const Result<void> read = reader.finish(); !read) return read.failure();
+  node.scheme = encrypted ? "rediss" : "redis";
   std::vector<redis::Settings> nodes;
-  for (const Endpoint& endpoint : *endpoints) {
-    rest.hosts = endpoint.display();
-    Result<redis::Settings> settings = redis::settings_from(rest, options, kForm.how);
+  for (const Endpoint& endpoint : endpoints) {
+    node.hosts = endpoint.display();
+    Result<redis::Settings> settings = redis::settings_from(node, options, kForm);
     if (!settings) return settings.failure();
     quorum.request_timeout = settings->request_timeout;
     nodes.push_back(std::move(settings).value());

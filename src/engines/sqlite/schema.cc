@@ -7,6 +7,7 @@
 
 #include <cstring>
 
+#include "engines/kit/url_reader.h"
 #include "engines/sqlite/boot.h"
 
 namespace holdfast::internal {
@@ -102,22 +103,17 @@ const char* network_file_system(long type) {
 }  // namespace
 
 Result<StoreOptions> store_options(const Url& url) {
-  const auto invalid = [](const std::string& why) {
-    return Failure(Code::invalid_argument,
-                   why + "; write sqlite:///absolute/path or sqlite:relative/path");
-  };
-  if (!url.hosts.empty() || !url.user.empty()) return invalid("a sqlite URL names a file, no host");
-  if (url.path.empty() || url.path.ends_with('/')) return invalid("the sqlite URL names no file");
-  if (url.path.find('\0') != std::string::npos) return invalid("the path contains a NUL byte");
+  UrlReader reader(url, "write sqlite:///absolute/path or sqlite:relative/path");
+  reader.require(url.hosts.empty() && url.user.empty(), "a sqlite URL names a file, no host");
+  reader.require(!url.path.empty() && !url.path.ends_with('/'), "the sqlite URL names no file");
+  reader.require(url.path.find('\0') == std::string::npos, "the path contains a NUL byte");
   StoreOptions options{.path = url.path};
-  for (const auto& [key, value] : url.query) {
-    if (key == "sync" && (value == "full" || value == "normal")) {
-      options.sync_every_commit = value == "full";
-    } else {
-      // Not the value: people put passwords anywhere.
-      return invalid("unknown option or value for '" + key + "'; there is sync=normal|full");
-    }
+  if (const std::string* sync = reader.option("sync")) {
+    // Not the value: people put passwords anywhere.
+    reader.require(*sync == "full" || *sync == "normal", "sync is normal or full");
+    options.sync_every_commit = *sync == "full";
   }
+  if (const Result<void> read = reader.finish(); !read) return read.failure();
   return options;
 }
 
