@@ -36,6 +36,7 @@ std::string to_be_mended(int number) {
     case 1049: return "there is no such database; write mysql://…/DATABASE";
     case 1129:
     case 1130: return "it refuses this host";
+    case 1665: return "set binlog_format to MIXED or ROW";
     case 1064:
     case 1193:  // a variable
     case 1305:  // a function

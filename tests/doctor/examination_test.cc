@@ -126,6 +126,16 @@ TEST(Examined, MariaDbTellsDurabilityRightsAndRole) {
             Severity::warning);
 }
 
+TEST(Examined, AStatementLogIsNamedBeforeAndAfterALockFailsOnIt) {
+  MariadbServer server({.arguments = {"--log-bin", "--server-id=1", "--binlog-format=STATEMENT"}});
+  for (const char* recipe : {"table", "named", "row"}) {
+    const std::string url = server.url(std::string("recipe=") + recipe);
+    const Examination found = open(url).examine().value();
+    EXPECT_EQ(finding(found, "mysql-binlog-format").severity, Severity::warning) << recipe;
+    EXPECT_THAT(try_at(url), testing::AllOf(HasSubstr("misconfigured"), HasSubstr("MIXED or ROW")));
+  }
+}
+
 TEST(Examined, EtcdTellsItsVersionAndMembers) {
   EtcdServer server;
   Client client = open(server.url());

@@ -151,10 +151,10 @@ void look_at_role(const Facts& facts, Findings& findings) {
          "one of them only, and rows are certified at commit",
          "SELECT group_replication_switch_to_single_primary_mode()", Exclusion::best_effort});
   }
-  if (facts.recipe != RecipeName::table) return;
   if (facts.is_on("log_bin") && facts.variable("binlog_format") == "STATEMENT") {
-    findings.push_back({Severity::note, "mysql-binlog-format",
-                        "binlog_format is STATEMENT, which refuses READ COMMITTED transactions",
+    findings.push_back({Severity::warning, "mysql-binlog-format",
+                        "binlog_format is STATEMENT, which refuses writes of READ COMMITTED "
+                        "transactions: no token can be drawn, and so nothing is granted",
                         "SET GLOBAL binlog_format = MIXED, or ROW"});
   }
 }

@@ -90,19 +90,15 @@ Trouble TableDatabase::trouble_with(const SqlError& error) const {
 }
 
 Failure TableDatabase::failure_of(const SqlError& error) const {
-  const auto misconfigured = [&](const std::string& what_to_do) {
-    return Failure(Code::misconfigured,
-                   "MySQL at " + where_ + ": " + error.message + "; " + what_to_do);
-  };
   if (error.cancelled && !error.may_have_run) {
     return Failure(Code::cancelled, "cancelled by the caller");
   }
-  if (error.number == 1665) return misconfigured("set binlog_format to MIXED or ROW");
   if (error.number == 1054) {
-    return misconfigured(
-        "the table holdfast_lock is of another version of Holdfast: stop all programs that use it, "
-        "drop it, "
-        "and let `holdfast schema --on URL` make it anew");
+    return Failure(Code::misconfigured,
+                   "MySQL at " + where_ + ": " + error.message +
+                       "; the table holdfast_lock is of another version of Holdfast: stop all "
+                       "programs that use it, drop it, and let `holdfast schema --on URL` make it "
+                       "anew");
   }
   return mariadb_failure(error, where_);
 }
