@@ -13,7 +13,7 @@
 namespace holdfast::cli {
 namespace {
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kAcquireExamples = R"(Examples:
   handle=$(holdfast acquire backup --ttl 5m --wait 10s) || exit
   … holdfast renew "$handle"      # again before five minutes are over
   holdfast release "$handle"
@@ -73,7 +73,7 @@ void add_acquire(CLI::App& app, Invocation& invocation) {
   CLI::App* command = app.add_subcommand("acquire", "Take a lock and print a handle (for scripts)");
   auto options = std::make_shared<ClaimOptions>();
   options->add_to(*command);
-  command->footer(kExamples);
+  command->footer(kAcquireExamples);
   command->callback([&invocation, options] {
     invocation.action = [&invocation, options] { return acquire(invocation.session, *options); };
   });

@@ -20,7 +20,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kBenchExamples = R"(Examples:
   holdfast bench                                      one thread, one name: acquire and release
   holdfast bench --workers 8 --hold 1ms               eight threads contend for one name
   holdfast bench --processes 2                        hand-off between two processes
@@ -197,7 +197,7 @@ void add_bench(CLI::App& app, Invocation& invocation) {
   CLI::App* command = app.add_subcommand("bench", "Measure how fast locks are");
   auto options = std::make_shared<BenchOptions>();
   add_options(*command, *options);
-  command->footer(kExamples);
+  command->footer(kBenchExamples);
   command->callback([&invocation, options] {
     invocation.action = [&invocation, options] {
       Result<BenchPlan> plan = checked(*options);

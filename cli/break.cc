@@ -10,7 +10,7 @@
 namespace holdfast::cli {
 namespace {
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kBreakExamples = R"(Examples:
   holdfast show backup                # tells the holder's token, say 41
   holdfast break backup --token 41
 
@@ -65,7 +65,7 @@ void add_break(CLI::App& app, Invocation& invocation) {
   command->add_option("--token", options->token, "The token of the holder to evict (see show)")
       ->type_name("T")
       ->required();
-  command->footer(kExamples);
+  command->footer(kBreakExamples);
   command->callback([&invocation, options] {
     invocation.action = [&invocation, options] { return break_lock(invocation.session, *options); };
   });

@@ -12,7 +12,7 @@
 namespace holdfast::cli {
 namespace {
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kDoctorExamples = R"(Examples:
   holdfast doctor redis://cache.example:6379
   holdfast doctor --on @/etc/app/locks.url
   holdfast --json doctor | jq -r '.findings[] | select(.severity == "warning") | .mend'
@@ -23,7 +23,7 @@ what to change. It takes no lock and changes nothing. Each finding has what mend
 
 Exit status: 0 good, 1 warnings, 69 unreachable, 78 unfit: it cannot keep locks as it is.)";
 
-Json to_json(const Finding& finding) {
+Json json_of(const Finding& finding) {
   Json object = {{"severity", to_text(finding.severity)},
                  {"id", finding.id},
                  {"what", for_terminal(finding.what)},
@@ -33,7 +33,7 @@ Json to_json(const Finding& finding) {
   return object;
 }
 
-Json to_json(const Examination& found) {
+Json json_of(const Examination& found) {
   const Guarantees& can = found.guarantees;
   Json object = {{"verdict", to_text(found.verdict())},
                  {"engine", can.engine},
@@ -56,7 +56,7 @@ Json to_json(const Examination& found) {
   for (const ServerSetting& setting : found.settings) {
     object["settings"][for_terminal(setting.name)] = for_terminal(setting.value);
   }
-  for (const Finding& finding : found.findings) object["findings"].push_back(to_json(finding));
+  for (const Finding& finding : found.findings) object["findings"].push_back(json_of(finding));
   return object;
 }
 
@@ -112,7 +112,7 @@ int doctor(Session session, const std::string& url) {
   const Result<Examination> found = client->examine();
   if (!found) return session.fail(found.failure());
   if (session.json) {
-    session.print(to_json(*found));
+    session.print(json_of(*found));
   } else {
     print_text(*found);
   }
@@ -127,7 +127,7 @@ void add_doctor(CLI::App& app, Invocation& invocation) {
   auto url = std::make_shared<std::string>();
   command->add_option("URL", *url, "The server, or @FILE with its URL; default: --on")
       ->type_name("");
-  command->footer(kExamples);
+  command->footer(kDoctorExamples);
   command->callback([&invocation, url] {
     invocation.action = [&invocation, url] { return doctor(invocation.session, *url); };
   });

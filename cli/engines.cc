@@ -10,7 +10,7 @@
 namespace holdfast::cli {
 namespace {
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kEnginesExamples = R"(Examples:
   holdfast engines
   holdfast --json engines | jq -r '.engines[] | select(.token == "linearizable") | .engine'
 
@@ -19,7 +19,7 @@ EXCLUSION  best effort: can be lost without a fault of the holder; bounded by cl
 TOKEN      how well the fencing token survives: none, volatile, durable on one node, quorum, …
 WAKE-UP    push: the next holder is told; poll: it asks again and again)";
 
-Json to_json(const Client::BuiltIn& engine) {
+Json json_of(const Client::BuiltIn& engine) {
   const Guarantees& can = engine.guarantees;
   return {{"engine", can.engine},
           {"recipe", can.recipe},
@@ -38,7 +38,7 @@ int engines(const Session& session) {
   const std::vector<Client::BuiltIn> built_in = Client::engines();
   if (session.json) {
     Json object = {{"engines", Json::array()}};
-    for (const auto& engine : built_in) object["engines"].push_back(to_json(engine));
+    for (const auto& engine : built_in) object["engines"].push_back(json_of(engine));
     session.print(object);
     return kOk;
   }
@@ -61,7 +61,7 @@ int engines(const Session& session) {
 
 void add_engines(CLI::App& app, Invocation& invocation) {
   CLI::App* command = app.add_subcommand("engines", "List the engines and what they guarantee");
-  command->footer(kExamples);
+  command->footer(kEnginesExamples);
   command->callback(
       [&invocation] { invocation.action = [&invocation] { return engines(invocation.session); }; });
 }

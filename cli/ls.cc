@@ -13,7 +13,7 @@
 namespace holdfast::cli {
 namespace {
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kLsExamples = R"(Examples:
   holdfast ls
   holdfast ls backup/                     # locks whose names begin with backup/
   holdfast ls --names                     # names only, one per line
@@ -80,7 +80,7 @@ void add_ls(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<ListOptions>();
   command->add_option("PREFIX", options->prefix, "Only names that begin with this")->type_name("");
   command->add_flag("--names", options->names, "Names only, one per line");
-  command->footer(kExamples);
+  command->footer(kLsExamples);
   command->callback([&invocation, options] {
     invocation.action = [&invocation, options] { return list(invocation.session, *options); };
   });

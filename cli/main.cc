@@ -11,7 +11,7 @@
 namespace holdfast::cli {
 namespace {
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kCommandExamples = R"(Examples:
   holdfast run nightly -- ./report.sh     run a command under a lock
   holdfast ls                             who holds what
   holdfast doctor                         whether the server can keep locks
@@ -53,7 +53,7 @@ void declare(CLI::App& app, Invocation& invocation, const std::string& word) {
   app.add_flag("--json", invocation.session.json, "Print JSON");
   app.set_version_flag("--version", "holdfast " HOLDFAST_VERSION, "Print the version and exit");
   declare_commands(app, invocation, word);
-  app.footer(kExamples);
+  app.footer(kCommandExamples);
   // --on and --json are understood after the command too.
   for (CLI::App* command : app.get_subcommands({})) command->fallthrough();
 }

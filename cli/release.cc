@@ -9,7 +9,7 @@
 namespace holdfast::cli {
 namespace {
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kReleaseExamples = R"(Examples:
   holdfast release "$handle"
   echo "$handle" | holdfast release -     # no other user sees the handle
 
@@ -42,7 +42,7 @@ void add_release(CLI::App& app, Invocation& invocation) {
   CLI::App* command = app.add_subcommand("release", "Give back an acquired lock");
   auto handle = std::make_shared<std::string>();
   add_handle(*command, *handle);
-  command->footer(kExamples);
+  command->footer(kReleaseExamples);
   command->callback([&invocation, handle] {
     invocation.action = [&invocation, handle] { return release(invocation.session, *handle); };
   });

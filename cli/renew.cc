@@ -10,7 +10,7 @@
 namespace holdfast::cli {
 namespace {
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kRenewExamples = R"(Examples:
   holdfast renew "$handle" || { echo "the lock is gone, stop here"; exit 1; }
 
 Use the same --on as for acquire. Exit status: 0; 64 not a handle, 69 engine unreachable, 76 not
@@ -41,7 +41,7 @@ void add_renew(CLI::App& app, Invocation& invocation) {
   CLI::App* command = app.add_subcommand("renew", "Keep an acquired lock for another ttl");
   auto handle = std::make_shared<std::string>();
   add_handle(*command, *handle);
-  command->footer(kExamples);
+  command->footer(kRenewExamples);
   command->callback([&invocation, handle] {
     invocation.action = [&invocation, handle] { return renew(invocation.session, *handle); };
   });

@@ -23,7 +23,7 @@
 namespace holdfast::cli {
 namespace {
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kRunExamples = R"(Examples:
   holdfast run nightly-report -- ./report.sh
   holdfast run deploy --no-wait -- make deploy || echo "somebody deploys already"
   holdfast run disk --permits 4 --wait 10m -- rsync -a src/ dst/
@@ -265,7 +265,7 @@ void add_run(CLI::App& app, Invocation& invocation) {
   // The words after "--" never get here; this is for the help, and to notice a missing "--".
   command->add_option("CMD", options->misplaced, "After --: the command to run, and its arguments")
       ->type_name("");
-  command->footer(kExamples);
+  command->footer(kRunExamples);
   command->callback([&invocation, options] {
     invocation.action = [&invocation, options] { return run(invocation, *options); };
   });

@@ -8,7 +8,7 @@
 namespace holdfast::cli {
 namespace {
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kSchemaExamples = R"(Examples:
   holdfast schema --on postgres://db.example/app | psql app
   holdfast schema --on 'mysql://db.example/app?recipe=named' | mariadb app
 
@@ -36,7 +36,7 @@ int schema(const Session& session) {
 void add_schema(CLI::App& app, Invocation& invocation) {
   CLI::App* command =
       app.add_subcommand("schema", "Print the statements that make the tables of an engine");
-  command->footer(kExamples);
+  command->footer(kSchemaExamples);
   command->callback(
       [&invocation] { invocation.action = [&invocation] { return schema(invocation.session); }; });
 }

@@ -11,7 +11,7 @@
 namespace holdfast::cli {
 namespace {
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kShowExamples = R"(Examples:
   holdfast show backup
   holdfast --json show backup | jq '.holders[0].token'
 
@@ -79,7 +79,7 @@ void add_show(CLI::App& app, Invocation& invocation) {
   CLI::App* command = app.add_subcommand("show", "Show who holds a lock and who waits for it");
   auto name = std::make_shared<std::string>();
   command->add_option("NAME", *name, "The lock")->type_name("")->required();
-  command->footer(kExamples);
+  command->footer(kShowExamples);
   command->callback([&invocation, name] {
     invocation.action = [&invocation, name] { return show(invocation.session, *name); };
   });

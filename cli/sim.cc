@@ -21,7 +21,7 @@ namespace {
 
 namespace sim = lab::sim;
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kSimExamples = R"(Examples:
   holdfast sim                                 every workload, one minute in all
   holdfast sim redlock --minutes 10            one workload, ten minutes
   holdfast sim redis session --schedules 5000  two of them, so many schedules each
@@ -210,7 +210,7 @@ void add_sim(CLI::App& app, Invocation& invocation) {
   CLI::App* command = app.add_subcommand("sim", "Explore schedules of a simulated world");
   auto options = std::make_shared<SimOptions>();
   add_options(*command, *options);
-  command->footer(kExamples);
+  command->footer(kSimExamples);
   command->callback([&invocation, options] {
     invocation.action = [&invocation, options] { return simulate(invocation.session, *options); };
   });

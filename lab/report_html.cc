@@ -7,7 +7,7 @@
 namespace holdfast::lab {
 namespace {
 
-constexpr const char* kStyle = R"(<style>
+constexpr const char* kPageStyle = R"(<style>
 :root{color-scheme:light dark;--bg:#f6f7f9;--card:#fff;--ink:#1d2433;--soft:#5d6675;--line:#dbe0e7;
 --v:#b42318;--vbg:#fde7e4;--f:#8a5a00;--fbg:#fdf0d3;--s:#146c3d;--sbg:#def3e6;--l:#1f5fbf;--lbg:#e1ecfd;
 --q:#4b5563;--qbg:#e6e8ec}
@@ -185,7 +185,7 @@ std::string report_html(const Report& report) {
   std::string html =
       "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
       "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\"><title>" +
-      escaped(report.title) + "</title>\n" + kStyle + "</head><body><main>\n<h1>" +
+      escaped(report.title) + "</title>\n" + kPageStyle + "</head><body><main>\n<h1>" +
       escaped(report.title) + "</h1>\n<p class=\"soft\">" + escaped(report.made_at) + " · " +
       escaped(report.machine) + "<br>made by <code>" + escaped(report.command) + "</code></p>\n";
   if (report.partial) {

@@ -19,7 +19,7 @@ constexpr double kBar = 24;       // its hold
 constexpr double kRow = 18;       // one kind of resource
 constexpr double kFoot = 64;      // figures and legend
 
-constexpr const char* kStyle = R"(<style>
+constexpr const char* kPictureStyle = R"(<style>
 .tl{--bg:#ffffff;--ink:#1d2433;--soft:#5d6675;--line:#c9d0da;--a:#2f6fde;--b:#0f8f6e;--c:#8a55d7;
 --d:#b0671a;--bad:#d12f2f;--good:#1a8a4a;--fault:#c26a00;--pause:#8b93a1;--band:#d12f2f22;--on:#ffffff}
 @media (prefers-color-scheme:dark){.tl{--bg:#12161d;--ink:#e7ebf2;--soft:#a3adbb;--line:#39414e;
@@ -55,7 +55,7 @@ class Picture {
     std::string svg = "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"tl\" viewBox=\"0 0 " +
                       number(width) + " " + number(whole) + "\"" + attribute("width", width) +
                       attribute("height", whole) + " role=\"img\">\n<title>" + escaped(title) +
-                      "</title>\n" + kStyle;
+                      "</title>\n" + kPictureStyle;
     svg += "<rect width=\"100%\" height=\"100%\" fill=\"var(--bg)\"/>\n";
     svg += text_at(14, 26, title, "t");
     if (plan_.empty()) return svg + text_at(14, 60, "nothing happened") + "</svg>\n";

@@ -31,7 +31,7 @@ using lab::Report;
 using lab::Row;
 using lab::Scenario;
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kTortureExamples = R"(Examples:
   holdfast torture --list                              what there is
   holdfast torture --scenario 1 --engine redis         one experiment
   holdfast torture --scenario 4 --engine redlock --repeat 50
@@ -409,7 +409,7 @@ void add_torture(CLI::App& app, Invocation& invocation) {
       ->type_name("FILE");
   command->add_option("--history", options->history, "Write its history, a JSON object per line")
       ->type_name("FILE");
-  command->footer(kExamples);
+  command->footer(kTortureExamples);
   command->callback([&invocation, options] {
     invocation.action = [&invocation, options] { return torture(invocation.session, *options); };
   });

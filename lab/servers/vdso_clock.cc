@@ -15,7 +15,7 @@
 namespace holdfast::test {
 namespace {
 
-[[noreturn]] void fail(const std::string& what) {
+[[noreturn]] void cannot_move(const std::string& what) {
   throw std::runtime_error("the clock of a process cannot be moved: " + what);
 }
 
@@ -49,15 +49,15 @@ Pages vdso_of(pid_t process, int memory) {
     pages.bytes.resize(end - pages.begin);
     const ssize_t size =
         pread(memory, pages.bytes.data(), pages.bytes.size(), static_cast<off_t>(pages.begin));
-    if (size != static_cast<ssize_t>(pages.bytes.size())) fail(std::strerror(errno));
+    if (size != static_cast<ssize_t>(pages.bytes.size())) cannot_move(std::strerror(errno));
     return pages;
   }
-  fail("it has no vDSO");
+  cannot_move("it has no vDSO");
 }
 
 template <class T>
 T at(const Pages& pages, std::uint64_t offset) {
-  if (offset + sizeof(T) > pages.bytes.size()) fail("its vDSO is not as expected");
+  if (offset + sizeof(T) > pages.bytes.size()) cannot_move("its vDSO is not as expected");
   T value;
   std::memcpy(&value, pages.bytes.data() + offset, sizeof value);
   return value;
@@ -77,7 +77,7 @@ std::uint64_t find_function(const Pages& pages, const std::string& name) {
       if (name == std::string(pages.bytes.data() + place)) return symbol.st_value;
     }
   }
-  fail("its vDSO has no " + name);
+  cannot_move("its vDSO has no " + name);
 }
 
 }  // namespace
@@ -91,9 +91,9 @@ bool VdsoClock::works_here() {
 }
 
 VdsoClock::VdsoClock(pid_t process) {
-  if (!works_here()) fail("not on this kind of processor");
+  if (!works_here()) cannot_move("not on this kind of processor");
   memory_ = open(("/proc/" + std::to_string(process) + "/mem").c_str(), O_RDWR | O_CLOEXEC);
-  if (memory_ < 0) fail(std::strerror(errno));
+  if (memory_ < 0) cannot_move(std::strerror(errno));
   try {
     const Pages pages = vdso_of(process, memory_);
     const std::uint64_t function = find_function(pages, "__vdso_clock_gettime");
@@ -101,7 +101,7 @@ VdsoClock::VdsoClock(pid_t process) {
     const std::uint64_t place = pages.bytes.size() - 2 * sizeof kCode;
     if (std::any_of(pages.bytes.begin() + static_cast<std::ptrdiff_t>(place), pages.bytes.end(),
                     [](char byte) { return byte != 0; })) {
-      fail("its vDSO has no room");
+      cannot_move("its vDSO has no room");
     }
     write(pages.begin + place, kCode, sizeof kCode);
     offset_at_ = pages.begin + place + kOffsetInCode;
@@ -125,7 +125,7 @@ void VdsoClock::set_ahead(std::chrono::seconds by) {
 
 void VdsoClock::write(std::uint64_t address, const void* bytes, std::size_t size) {
   const ssize_t done = pwrite(memory_, bytes, size, static_cast<off_t>(address));
-  if (done != static_cast<ssize_t>(size)) fail(std::strerror(errno));
+  if (done != static_cast<ssize_t>(size)) cannot_move(std::strerror(errno));
 }
 
 }  // namespace holdfast::test

@@ -6,7 +6,6 @@ namespace holdfast::lab::sim {
 
 using internal::quorum::Ballot;
 using internal::quorum::Proposal;
-using internal::quorum::Ticket;
 using Script = QuorumNode::Script;
 
 // A claim in the line of this node.
@@ -85,7 +84,7 @@ Task<Result<SimVoter::Reply<T>>> SimVoter::ask(Script script,
   co_return reply;
 }
 
-QuorumNode::Ask SimVoter::ask_of(const Claim& claim, const Ticket& ticket) const {
+QuorumNode::Ask SimVoter::ask_of(const Claim& claim, const internal::quorum::Ticket& ticket) const {
   Duration waited{};
   if (ticket) waited = std::max<Duration>(client_.now() - ticket->at, Duration(0));
   return {.id = claim.id,

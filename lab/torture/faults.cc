@@ -150,7 +150,7 @@ void add_of_servers(std::vector<Fault>& list) {
                   .other_clock = true});
 }
 
-std::vector<Fault> all() {
+std::vector<Fault> all_faults() {
   std::vector<Fault> list;
   add_of_clients(list);
   add_of_memory(list);
@@ -161,7 +161,7 @@ std::vector<Fault> all() {
 }  // namespace
 
 const std::vector<Fault>& faults() {
-  static const std::vector<Fault> list = all();
+  static const std::vector<Fault> list = all_faults();
   return list;
 }
 

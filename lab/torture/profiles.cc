@@ -119,7 +119,7 @@ void add_databases(std::vector<Profile>& list) {
   add("mysql-named", "MariaDB or MySQL, GET_LOCK", "named", open_mysql, mysql_missing);
 }
 
-std::vector<Profile> all() {
+std::vector<Profile> all_profiles() {
   std::vector<Profile> list;
   list.push_back({.name = "sqlite",
                   .about = "the embedded default: a file on this machine",
@@ -160,7 +160,7 @@ std::vector<Profile> all() {
 }  // namespace
 
 const std::vector<Profile>& profiles() {
-  static const std::vector<Profile> list = all();
+  static const std::vector<Profile> list = all_profiles();
   return list;
 }
 

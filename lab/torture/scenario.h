@@ -36,6 +36,9 @@ inline constexpr Expected kStall{.stalled = Expect::yes};
 // Two holders; updates are lost unless reads are fenced, too.
 inline constexpr Expected kFenceSaves{
     .overlap = Expect::yes, .harm_unfenced = Expect::yes, .harm_write_fenced = Expect::yes};
+inline std::optional<Expected> safe(const Profile&) { return kSafe; }
+
+std::string in_ms(Duration span);  // "250 ms"
 
 // The parts of scenarios().
 void add_pauses(std::vector<Scenario>& list);

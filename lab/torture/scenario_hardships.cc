@@ -7,10 +7,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-std::string in_ms(Duration span) { return std::to_string(span / 1ms) + " ms"; }
-
-std::optional<Expected> safe(const Profile&) { return kSafe; }
-
 void stalled_disk(Stage& stage) {
   stage.use_once();
   Actor& a = stage.client("A");

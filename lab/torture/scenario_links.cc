@@ -10,8 +10,6 @@ using test::ProxyMode;
 using Eyes = Stage::Eyes;
 using Renewal = Stage::Renewal;
 
-std::string in_ms(Duration span) { return std::to_string(span / 1ms) + " ms"; }
-
 void minority(Stage& stage) {
   Actor& a = stage.client("A");
   Actor& b = stage.client("B");

@@ -11,7 +11,6 @@ using Eyes = Stage::Eyes;
 
 // Everywhere: no lock can stop a process that does not know that it was stopped.
 std::optional<Expected> fence_saves(const Profile&) { return kFenceSaves; }
-std::optional<Expected> safe(const Profile&) { return kSafe; }
 
 void pause_after_the_check(Stage& stage) {
   Actor& a = stage.client("A");

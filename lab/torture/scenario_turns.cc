@@ -46,7 +46,6 @@ void two_down_one_slow(Stage& stage) {
 }  // namespace
 
 void add_turns(std::vector<Scenario>& list) {
-  const auto safe = [](const Profile&) -> std::optional<Expected> { return kSafe; };
   const auto quorum_only = [](const Profile& profile) -> std::optional<Expected> {
     if (!profile.quorum) return std::nullopt;
     return kSafe;

@@ -11,7 +11,7 @@ std::pair<int, std::string> sort_key(const Scenario& scenario) {
   return {std::stoi(scenario.row.id), scenario.row.id};
 }
 
-std::vector<Scenario> all() {
+std::vector<Scenario> all_scenarios() {
   std::vector<Scenario> list;
   add_pauses(list);
   add_clocks(list);
@@ -35,8 +35,12 @@ std::optional<Expected> Scenario::expected_of(const Profile& profile) const {
 }
 
 const std::vector<Scenario>& scenarios() {
-  static const std::vector<Scenario> list = all();
+  static const std::vector<Scenario> list = all_scenarios();
   return list;
+}
+
+std::string in_ms(Duration span) {
+  return std::to_string(span / std::chrono::milliseconds(1)) + " ms";
 }
 
 const Scenario* find_scenario(const std::string& id) {

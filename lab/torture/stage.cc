@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 using test::Direction;
 using test::ProxyMode;
 
-std::string in_ms(Duration span) {
+std::string count_ms(Duration span) {
   return std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(span).count());
 }
 
@@ -67,7 +67,7 @@ Actor& Stage::client(const std::string& name, const How& how) {
 }
 
 void Stage::begin_acquire(Actor& client, Duration ttl, Duration patience, Renewal renewal) {
-  client.tell("acquire " + in_ms(ttl) + " " + in_ms(patience) +
+  client.tell("acquire " + count_ms(ttl) + " " + count_ms(patience) +
               (renewal == Renewal::renew ? " renew" : " once"));
 }
 
@@ -79,7 +79,7 @@ bool Stage::acquire(Actor& client, Duration ttl, Duration patience, Renewal rene
 }
 
 bool Stage::acquire_shared(Actor& client, Duration ttl, Duration patience) {
-  client.tell("acquire " + in_ms(ttl) + " " + in_ms(patience) + " renew shared");
+  client.tell("acquire " + count_ms(ttl) + " " + count_ms(patience) + " renew shared");
   return answer_is_granted(client);
 }
 

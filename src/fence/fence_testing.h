@@ -19,7 +19,11 @@
 #include <string>
 #include <utility>
 
+#include "holdfast/fence.h"
+
 namespace holdfast::fence_testing {
+
+inline Ticket reader(std::uint64_t token) { return {Token(token), Mode::shared}; }
 
 // Removed with all that is in it.
 class TempDir {

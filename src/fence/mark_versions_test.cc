@@ -19,6 +19,7 @@ namespace holdfast {
 namespace {
 
 using fence_testing::expect_fence_of_two_versions;
+using fence_testing::reader;
 using fence_testing::slurp;
 using fence_testing::spill;
 using fence_testing::TempDir;
@@ -26,8 +27,6 @@ using internal::fence::fnv1a;
 
 constexpr std::size_t kStride = 4096;
 constexpr std::size_t kOldSlot = 24;
-
-Ticket reader(std::uint64_t token) { return {Token(token), Mode::shared}; }
 
 class Version {
  public:

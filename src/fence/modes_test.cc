@@ -20,13 +20,13 @@ namespace {
 using fence_testing::Child;
 using fence_testing::expect_fence_of;
 using fence_testing::in_child;
+using fence_testing::reader;
 using fence_testing::Shared;
 using fence_testing::TempDir;
 using fence_testing::verdict;
 using fence_testing::wait_until_set;
 using internal::fence::Mark;
 
-Ticket reader(std::uint64_t token) { return {Token(token), Mode::shared}; }
 Ticket writer(std::uint64_t token) { return {Token(token), Mode::exclusive}; }
 
 unsigned any_seed() { return std::random_device()(); }
@@ -64,13 +64,13 @@ TEST(FenceRule, NoTicketLowersAMark) {
   }
 }
 
-struct Kind {
+struct ModesKind {
   const char* name;
   std::function<Result<FenceGate>(const TempDir&)> open;
 };
-void PrintTo(const Kind& kind, std::ostream* out) { *out << kind.name; }
+void PrintTo(const ModesKind& kind, std::ostream* out) { *out << kind.name; }
 
-class FenceModes : public ::testing::TestWithParam<Kind> {
+class FenceModes : public ::testing::TestWithParam<ModesKind> {
  protected:
   FenceGate open() { return GetParam().open(dir_).value(); }
   // Each with a gate of its own: what is not in the store is forgotten.
@@ -86,8 +86,9 @@ class FenceModes : public ::testing::TestWithParam<Kind> {
 INSTANTIATE_TEST_SUITE_P(
     Every, FenceModes,
     ::testing::Values(
-        Kind{"file", [](const TempDir& dir) { return FenceGate::in_file(dir / "x.fence"); }},
-        Kind{"sqlite", [](const TempDir& dir) { return FenceGate::in_sqlite(dir / "x.db", "x"); }}),
+        ModesKind{"file", [](const TempDir& dir) { return FenceGate::in_file(dir / "x.fence"); }},
+        ModesKind{"sqlite",
+                  [](const TempDir& dir) { return FenceGate::in_sqlite(dir / "x.db", "x"); }}),
     [](const auto& kind) { return kind.param.name; });
 
 TEST_P(FenceModes, AValidReaderIsAdmittedAfterANewerReader) {

@@ -9,16 +9,9 @@ namespace holdfast::internal {
 
 namespace {
 
-constexpr const char* kLibrary = "libmariadb.so.3";
-
-struct Loaded {
-  LibMariadb functions;
-  std::string problem;
-};
-
-Loaded load_library() {
-  Loaded loaded;
-  LoadedLibrary library(kLibrary);
+Loaded<LibMariadb> load_libmariadb() {
+  Loaded<LibMariadb> loaded;
+  LoadedLibrary library("libmariadb.so.3");
 #define HOLDFAST_LOAD(name) library.find(#name, loaded.functions.name);
   HOLDFAST_MARIADB_FUNCTIONS(HOLDFAST_LOAD)
 #undef HOLDFAST_LOAD
@@ -29,7 +22,7 @@ Loaded load_library() {
   struct sigaction broken_pipe{};
   sigaction(SIGPIPE, nullptr, &broken_pipe);
   if (loaded.functions.mysql_server_init(0, nullptr, nullptr) != 0) {
-    loaded.problem = std::string(kLibrary) + " cannot be initialised";
+    loaded.problem = "libmariadb.so.3 cannot be initialised";
   }
   sigaction(SIGPIPE, &broken_pipe, nullptr);
   return loaded;
@@ -38,13 +31,9 @@ Loaded load_library() {
 }  // namespace
 
 Result<const LibMariadb*> LibMariadb::load() {
-  static const Eternal<Loaded> eternal = load_library();
-  const Loaded& loaded = eternal;
-  if (loaded.problem.empty()) return &loaded.functions;
-  return Failure(
-      Code::misconfigured,
-      "MySQL and MariaDB need MariaDB's client library (on Debian: apt-get install libmariadb3): " +
-          loaded.problem);
+  static const Eternal<Loaded<LibMariadb>> loaded = load_libmariadb();
+  return (*loaded).or_failure(
+      "MySQL and MariaDB need MariaDB's client library (on Debian: apt-get install libmariadb3)");
 }
 
 }  // namespace holdfast::internal

@@ -7,16 +7,9 @@ namespace holdfast::internal {
 
 namespace {
 
-constexpr const char* kLibrary = "libpq.so.5";
-
-struct Loaded {
-  LibPq functions;
-  std::string problem;
-};
-
-Loaded load_library() {
-  Loaded loaded;
-  LoadedLibrary library(kLibrary);
+Loaded<LibPq> load_libpq() {
+  Loaded<LibPq> loaded;
+  LoadedLibrary library("libpq.so.5");
 #define HOLDFAST_LOAD(name) library.find(#name, loaded.functions.name);
   HOLDFAST_LIBPQ_FUNCTIONS(HOLDFAST_LOAD)
 #undef HOLDFAST_LOAD
@@ -27,13 +20,9 @@ Loaded load_library() {
 }  // namespace
 
 Result<const LibPq*> LibPq::load() {
-  static const Eternal<Loaded> eternal = load_library();
-  const Loaded& loaded = eternal;
-  if (loaded.problem.empty()) return &loaded.functions;
-  return Failure(
-      Code::misconfigured,
-      "PostgreSQL needs libpq, version 14 or newer (on Debian: apt-get install libpq5): " +
-          loaded.problem);
+  static const Eternal<Loaded<LibPq>> loaded = load_libpq();
+  return (*loaded).or_failure(
+      "PostgreSQL needs libpq, version 14 or newer (on Debian: apt-get install libpq5)");
 }
 
 }  // namespace holdfast::internal

@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "holdfast/result.h"
+
 namespace holdfast::internal {
 
 class LoadedLibrary {
@@ -23,6 +25,19 @@ class LoadedLibrary {
   const char* file_;
   void* handle_;
   std::string problem_;
+};
+
+// The functions of such a library, or why there are none.
+template <class Functions>
+struct Loaded {
+  // `needs` says for what the library is needed, and how to install it.
+  Result<const Functions*> or_failure(const char* needs) const {
+    if (problem.empty()) return &functions;
+    return Failure(Code::misconfigured, std::string(needs) + ": " + problem);
+  }
+
+  Functions functions;
+  std::string problem;  // empty if there is none
 };
 
 }  // namespace holdfast::internal

@@ -7,17 +7,10 @@ namespace holdfast::internal {
 
 namespace {
 
-// The only version of its interface that there has ever been since 2015.
-constexpr const char* kLibrary = "libnghttp2.so.14";
-
-struct Loaded {
-  Nghttp2 functions;
-  std::string problem;
-};
-
-Loaded load_library() {
-  Loaded loaded;
-  LoadedLibrary library(kLibrary);
+Loaded<Nghttp2> load_nghttp2() {
+  Loaded<Nghttp2> loaded;
+  // The only version of its interface since 2015.
+  LoadedLibrary library("libnghttp2.so.14");
 #define HOLDFAST_LOAD(name) library.find(#name, loaded.functions.name);
   HOLDFAST_NGHTTP2_FUNCTIONS(HOLDFAST_LOAD)
 #undef HOLDFAST_LOAD
@@ -28,12 +21,8 @@ Loaded load_library() {
 }  // namespace
 
 Result<const Nghttp2*> Nghttp2::load() {
-  static const Eternal<Loaded> eternal = load_library();
-  const Loaded& loaded = eternal;
-  if (loaded.problem.empty()) return &loaded.functions;
-  return Failure(
-      Code::misconfigured,
-      "gRPC needs nghttp2 (on Debian: apt-get install libnghttp2-14): " + loaded.problem);
+  static const Eternal<Loaded<Nghttp2>> loaded = load_nghttp2();
+  return (*loaded).or_failure("gRPC needs nghttp2 (on Debian: apt-get install libnghttp2-14)");
 }
 
 }  // namespace holdfast::internal

@@ -9,17 +9,11 @@ namespace {
 
 #define HOLDFAST_TEXT_OF(x) #x
 #define HOLDFAST_TEXT(x) HOLDFAST_TEXT_OF(x)
-constexpr const char* kLibrary = "libssl.so." HOLDFAST_TEXT(OPENSSL_SHLIB_VERSION);
 
-struct Loaded {
-  OpenSsl functions;
-  std::string problem;
-};
-
-Loaded load_library() {
-  Loaded loaded;
+Loaded<OpenSsl> load_openssl() {
+  Loaded<OpenSsl> loaded;
   // Also finds what libssl itself needs: the functions of libcrypto.
-  LoadedLibrary library(kLibrary);
+  LoadedLibrary library("libssl.so." HOLDFAST_TEXT(OPENSSL_SHLIB_VERSION));
 #define HOLDFAST_LOAD(name) library.find(#name, loaded.functions.name);
   HOLDFAST_OPENSSL_FUNCTIONS(HOLDFAST_LOAD)
 #undef HOLDFAST_LOAD
@@ -30,11 +24,8 @@ Loaded load_library() {
 }  // namespace
 
 Result<const OpenSsl*> OpenSsl::load() {
-  static const Eternal<Loaded> eternal = load_library();
-  const Loaded& loaded = eternal;
-  if (loaded.problem.empty()) return &loaded.functions;
-  return Failure(Code::misconfigured,
-                 "TLS needs OpenSSL 3 (on Debian: apt-get install libssl3): " + loaded.problem);
+  static const Eternal<Loaded<OpenSsl>> loaded = load_openssl();
+  return (*loaded).or_failure("TLS needs OpenSSL 3 (on Debian: apt-get install libssl3)");
 }
 
 std::string OpenSsl::last_error() const {

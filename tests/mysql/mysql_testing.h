@@ -51,6 +51,10 @@ inline Client open(const std::string& url, ClientOptions options = {}) {
   return Client::open(url, std::move(options)).value();
 }
 
+inline std::string url_through(const Proxy& proxy, const std::string& recipe) {
+  return "mysql://root@127.0.0.1:" + std::to_string(proxy.port()) + "/holdfast?recipe=" + recipe;
+}
+
 // How one who tries to lock at `url` fares.
 inline std::string try_at(const std::string& url) {
   Result<Client> client = Client::open(url);

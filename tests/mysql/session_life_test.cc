@@ -8,10 +8,6 @@ HOLDFAST_SESSION_TESTS(MysqlSessionLife);
 
 namespace {
 
-std::string url_through(const Proxy& proxy, const std::string& recipe) {
-  return "mysql://root@127.0.0.1:" + std::to_string(proxy.port()) + "/holdfast?recipe=" + recipe;
-}
-
 // The next one is granted, and only when `before` is over.
 void expect_granted_after(const Lease& before, const std::string& url) {
   Client other = open(url);

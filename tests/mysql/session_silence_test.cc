@@ -7,12 +7,6 @@ namespace holdfast::mysql_tests {
 
 HOLDFAST_SESSION_TESTS(MysqlSessionSilence);
 
-namespace {
-std::string url_through(const Proxy& proxy, const std::string& recipe) {
-  return "mysql://root@127.0.0.1:" + std::to_string(proxy.port()) + "/holdfast?recipe=" + recipe;
-}
-}  // namespace
-
 // The server grants it to the dead one first, and ends that session after its ttl.
 TEST_P(MysqlSessionSilence, ADeadWaiterKeepsTheLockForNoMoreThanItsTtl) {
   Proxy proxy(server().port());

@@ -8,10 +8,6 @@ HOLDFAST_SESSION_TESTS(MysqlSuccession);
 
 namespace {
 
-std::string url_through(const Proxy& proxy, const std::string& recipe) {
-  return "mysql://root@127.0.0.1:" + std::to_string(proxy.port()) + "/holdfast?recipe=" + recipe;
-}
-
 // A leader, a replica that has seen what was granted last, and what that needs.
 struct Pair {
   Pair() { replica.follow(leader, leader.port()); }

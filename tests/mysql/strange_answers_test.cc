@@ -9,12 +9,7 @@ namespace {
 using contract::StrangeAnswers;
 using test::SqlProtocol;
 
-class MysqlStrangeAnswers : public MysqlTest, public testing::WithParamInterface<std::string> {
- protected:
-  std::string url_through(const Proxy& proxy, const std::string& recipe) const {
-    return "mysql://root@127.0.0.1:" + std::to_string(proxy.port()) + "/holdfast?recipe=" + recipe;
-  }
-};
+class MysqlStrangeAnswers : public MysqlTest, public testing::WithParamInterface<std::string> {};
 
 TEST_P(MysqlStrangeAnswers, AreFailuresWithAMessageAndStrandNoLock) {
   Proxy proxy(server().port());

@@ -156,9 +156,9 @@ Task<SqlOutcome> NameChain::run(std::vector<SqlStatement> statements, Deadline d
 Task<SqlOutcome> NameChain::run_by(std::vector<SqlStatement> statements, Deadline idle_by,
                                    Deadline deadline) {
   // Lets the next one go on, also when this coroutine is destroyed.
-  struct Turn {
-    explicit Turn(Event& its_idle) : idle(its_idle) { idle.reset(); }
-    ~Turn() { idle.set(); }
+  struct InUse {
+    explicit InUse(Event& its_idle) : idle(its_idle) { idle.reset(); }
+    ~InUse() { idle.set(); }
     Event& idle;
   };
   while (!names_idle_.is_set()) {
@@ -168,7 +168,7 @@ Task<SqlOutcome> NameChain::run_by(std::vector<SqlStatement> statements, Deadlin
   outcome.error = SqlError{.message = "there is no connection", .lost = true};
   const std::shared_ptr<MariadbConnection> names = names_;
   if (!names || !names->connected() || !names_idle_.is_set()) co_return outcome;
-  const Turn turn(names_idle_);
+  const InUse in_use(names_idle_);
   outcome = co_await names->run(std::move(statements), deadline);
   if (!outcome.ok() && outcome.error->lost) names->close();
   co_return outcome;

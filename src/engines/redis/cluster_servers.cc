@@ -3,13 +3,12 @@
 #include <map>
 #include <set>
 
+#include "engines/redis/keys.h"
 #include "engines/redis/servers.h"
 
 namespace holdfast::internal::redis {
 
 namespace {
-
-constexpr std::size_t kSlots = 16384;
 
 // "MOVED 3999 10.0.0.2:6381" or "ASK …": where to. An empty host means the one that said so.
 std::optional<Endpoint> target_of(const std::string& redirection, const Endpoint& said_by) {
@@ -77,7 +76,7 @@ bool ClusterServers::take_map(const Reply& slots, const Endpoint& said_by) {
     const std::int64_t last = range.at(1).as_number();
     const Reply& master = range.at(2);
     const std::int64_t port = master.at(1).as_number();
-    if (first < 0 || last >= static_cast<std::int64_t>(kSlots) || first > last) return false;
+    if (first < 0 || last >= std::int64_t{kSlots} || first > last) return false;
     if (port < 1 || port > 65535) return false;
     Endpoint endpoint{.host = master.at(0).text, .port = static_cast<std::uint16_t>(port)};
     if (endpoint.host.empty() || endpoint.host == "?") endpoint.host = said_by.host;

@@ -6,8 +6,6 @@ namespace holdfast::internal::redis {
 
 namespace {
 
-constexpr std::uint16_t kSlots = 16384;
-
 // Three ways to name a sibling, by what a cluster hashes of the word's own name:
 //   quoted   {NAME}:hf:t      all of NAME, and it has no } that would end the tag early
 //   tagged   NAME:hf+t        the tag in NAME, which the sibling then has as well

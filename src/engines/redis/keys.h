@@ -11,6 +11,7 @@
 
 namespace holdfast::internal::redis {
 
+inline constexpr std::uint16_t kSlots = 16384;
 // The hash slot of a key in a cluster.
 std::uint16_t slot_of(std::string_view key);
 

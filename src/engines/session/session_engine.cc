@@ -12,9 +12,7 @@ namespace holdfast::internal::session {
 
 namespace {
 
-Failure cancelled(const char* why = "cancelled by the caller") {
-  return Failure(Code::cancelled, why);
-}
+Failure cancelled(const char* why) { return Failure(Code::cancelled, why); }
 
 class SessionEngine final : public Engine {
  public:
@@ -92,7 +90,7 @@ class SessionEngine final : public Engine {
 // ---- Acquiring ---------------------------------------------------------------------------------
 
 Task<Result<Grant>> SessionEngine::acquire(const Claim& claim, const Wait& wait) {
-  if (wait.stop.stop_requested()) co_return cancelled();
+  if (wait.stop.stop_requested()) co_return cancelled("cancelled by the caller");
   if (claim.outlives_process) co_return Failure(Code::unsupported, kNoHandles);
   if (const auto place = holds_.find(claim.id); place != holds_.end()) {
     const std::shared_ptr<Held> held = place->second;
