@@ -22,16 +22,21 @@ test::ZooKeeperOptions as_in_production() {
 
 class ZooKeeper final : public System {
  public:
-  explicit ZooKeeper(int count)
-      : ensemble_({.count = count, .server = as_in_production()}),
-        follower_(count > 1 ? (ensemble_.leader() + 1) % ensemble_.size() : 0) {}
+  explicit ZooKeeper(int count) {
+    if (count == 1) {
+      one_.emplace(as_in_production());
+      return;
+    }
+    several_.emplace(test::ZooKeeperEnsembleOptions{.count = count, .server = as_in_production()});
+    follower_ = (several_->leader() + 1) % size();
+  }
 
   std::string title() const override { return title_of(test::ServerKind::zookeeper); }
-  std::string url() const override { return ensemble_.url(); }
-  std::string single_url() const override { return ensemble_.at(follower_).url(); }
+  std::string url() const override { return one_ ? one_->url() : several_->url(); }
+  std::string single_url() const override { return at(follower_).url(); }
   std::vector<pid_t> processes() const override {
     std::vector<pid_t> all;
-    for (std::size_t i = 0; i < ensemble_.size(); ++i) all.push_back(ensemble_.at(i).pid());
+    for (std::size_t i = 0; i < size(); ++i) all.push_back(at(i).pid());
     return all;
   }
   CountDuring commands() const override {
@@ -61,8 +66,8 @@ class ZooKeeper final : public System {
   template <class F>
   double sum_of(F counts) const {
     double sum = 0;
-    for (std::size_t i = 0; i < ensemble_.size(); ++i) {
-      std::istringstream lines(ensemble_.at(i).ask("mntr"));
+    for (std::size_t i = 0; i < size(); ++i) {
+      std::istringstream lines(at(i).ask("mntr"));
       for (std::string name, value; lines >> name && std::getline(lines, value);) {
         if (counts(name)) sum += std::stod(value);
       }
@@ -70,8 +75,12 @@ class ZooKeeper final : public System {
     return sum;
   }
 
-  mutable test::ZooKeeperEnsemble ensemble_;
-  std::size_t follower_;
+  std::size_t size() const { return one_ ? 1 : several_->size(); }
+  test::ZooKeeperServer& at(std::size_t index) const { return one_ ? *one_ : several_->at(index); }
+
+  mutable std::optional<test::ZooKeeperServer> one_;
+  mutable std::optional<test::ZooKeeperEnsemble> several_;
+  std::size_t follower_ = 0;
 };
 
 }  // namespace
