@@ -5,7 +5,7 @@ namespace holdfast::mysql_tests {
 namespace {
 
 // A waiter looks by itself after a quarter of this: whoever gets the lock sooner was woken.
-constexpr LockOptions kQuiet{.ttl = 600s};
+constexpr LockOptions kSilent{.ttl = 600s};
 // Nobody sleeps for longer than 2 s without a look at the row.
 constexpr Duration kWoken = 5s;
 
@@ -29,11 +29,11 @@ class MysqlTableAttack : public MysqlTest {
 TEST_F(MysqlTableAttack, WaitersAreWokenAfterTheirNamesWereLost) {
   Client holder = open(url("renamed:"));
   Client crowd = open(url("renamed:"));
-  Result<Lease> lease = holder.mutex("x", kQuiet).try_acquire();
+  Result<Lease> lease = holder.mutex("x", kSilent).try_acquire();
   ASSERT_EQ(told(lease), "granted");
   std::vector<Pending> pending;
   for (std::size_t i = 0; i < 4; ++i) {
-    pending.push_back(in_thread([&] { return crowd.mutex("x", kQuiet).try_acquire_for(60s); }));
+    pending.push_back(in_thread([&] { return crowd.mutex("x", kSilent).try_acquire_for(60s); }));
     ASSERT_TRUE(eventually([&] { return waiters(holder, "x") == i + 1; }));
   }
   const std::string before = session_of_first("renamed:x");
@@ -59,13 +59,13 @@ TEST_F(MysqlTableAttack, WaitersAreWokenInTheirOrderAfterAHolderExpired) {
   Client holder = open(url("order:"));
   Client crowd = open(url("order:"));
   for (int round = 0; round < 3; ++round) {
-    Result<Lease> lease = holder.mutex("x", kQuiet).try_acquire();
+    Result<Lease> lease = holder.mutex("x", kSilent).try_acquire();
     ASSERT_EQ(told(lease), "granted");
     std::atomic<int> order = 0;
     std::vector<std::future<int>> places;
     for (std::size_t i = 0; i < 6; ++i) {
       places.push_back(std::async(std::launch::async, [&] {
-        const Result<Lease> mine = crowd.mutex("x", kQuiet).try_acquire_for(60s);
+        const Result<Lease> mine = crowd.mutex("x", kSilent).try_acquire_for(60s);
         EXPECT_EQ(told(mine), "granted");
         const int place = order++;
         pause_for(20ms);
@@ -86,7 +86,7 @@ TEST_F(MysqlTableAttack, WaitersAreWokenInTheirOrderAfterAHolderExpired) {
 TEST_F(MysqlTableAttack, ALongQueueOfTheDeadIsSkipped) {
   Client holder = open(url("dead:"));
   Client living = open(url("dead:"));
-  Result<Lease> lease = holder.mutex("x", kQuiet).try_acquire();
+  Result<Lease> lease = holder.mutex("x", kSilent).try_acquire();
   ASSERT_EQ(told(lease), "granted");
   // As a client with 300 waiters leaves them that was killed.
   std::string entries;
@@ -98,7 +98,7 @@ TEST_F(MysqlTableAttack, ALongQueueOfTheDeadIsSkipped) {
       "UPDATE holdfast.holdfast_lock SET version = version + 1, labels = REPEAT(X'0000', 300),"
       " waiters = CONCAT(" +
       entries + ") WHERE name = 'dead:x'");
-  Pending pending = in_thread([&] { return living.mutex("x", kQuiet).try_acquire_for(60s); });
+  Pending pending = in_thread([&] { return living.mutex("x", kSilent).try_acquire_for(60s); });
   ASSERT_TRUE(eventually([&] {
     return server().value(
                "SELECT LENGTH(waiters) DIV 37 FROM holdfast.holdfast_lock WHERE name = 'dead:x'") ==
@@ -115,9 +115,9 @@ TEST_F(MysqlTableAttack, ALongQueueOfTheDeadIsSkipped) {
 TEST_F(MysqlTableAttack, NamesThatAnOldSessionHadAreTakenWhenItEnds) {
   Client holder = open(url("old:"));
   Client waiter = open(url("old:"));
-  Result<Lease> lease = holder.mutex("x", kQuiet).try_acquire();
+  Result<Lease> lease = holder.mutex("x", kSilent).try_acquire();
   ASSERT_EQ(told(lease), "granted");
-  Pending pending = in_thread([&] { return waiter.mutex("x", kQuiet).try_acquire_for(60s); });
+  Pending pending = in_thread([&] { return waiter.mutex("x", kSilent).try_acquire_for(60s); });
   ASSERT_TRUE(eventually([&] { return waiters(holder, "x") == 1; }));
   const std::string name = server().value(
       "SELECT CONCAT('holdfast:', LOWER(HEX(SUBSTR(waiters, 1, 16))))"
@@ -153,14 +153,14 @@ TEST_F(MysqlTableAttack, LabelsOfAnySizeAndKindAreTaken) {
     options.label = label;
     Client one = open(url("label:"), options);
     Client two = open(url("label:"), options);
-    Result<Lease> lease = one.mutex(name, kQuiet).try_acquire();
+    Result<Lease> lease = one.mutex(name, kSilent).try_acquire();
     ASSERT_EQ(told(lease), "granted");
-    Pending pending = in_thread([&] { return two.mutex(name, kQuiet).try_acquire_for(20s); });
+    Pending pending = in_thread([&] { return two.mutex(name, kSilent).try_acquire_for(20s); });
     ASSERT_TRUE(eventually([&] { return waiters(one, name) == 1; }));
     ASSERT_EQ(told(lease->release()), "granted");
     ASSERT_TRUE(arrives(pending));
     EXPECT_EQ(told(pending.get()), "granted");
-    EXPECT_EQ(told(one.shared_mutex(name + "s", kQuiet).try_acquire_shared()), "granted");
+    EXPECT_EQ(told(one.shared_mutex(name + "s", kSilent).try_acquire_shared()), "granted");
   }
 }
 

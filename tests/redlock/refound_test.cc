@@ -4,7 +4,7 @@
 namespace holdfast::redlock_tests {
 namespace {
 
-constexpr LockOptions kBrief{.ttl = 1s};
+constexpr LockOptions kShortLived{.ttl = 1s};
 
 // Three masters that keep their data, and whose clocks can be set.
 class RedlockRefound : public testing::Test {
@@ -25,13 +25,13 @@ class RedlockRefound : public testing::Test {
     for (const auto& server : servers_) server->restart();
   }
   static Token take(Client& client, const std::string& name = "x") {
-    Result<Lease> lease = client.mutex(name, kBrief).try_acquire_for(20s);
+    Result<Lease> lease = client.mutex(name, kShortLived).try_acquire_for(20s);
     EXPECT_EQ(told(lease), "granted");
     return lease ? lease->token() : Token();
   }
   bool all_join(Client& client) {
     return eventually([&] {
-      static_cast<void>(client.mutex("look", kBrief).try_acquire());
+      static_cast<void>(client.mutex("look", kShortLived).try_acquire());
       pause_for(20ms);
       return marker(0).starts_with("joining ") && marker(1).starts_with("joining ") &&
              marker(2).starts_with("joining ");

@@ -12,7 +12,7 @@ using test::ProxyMode;
 using test::ZooKeeperEnsemble;
 using test::ZooKeeperServer;
 
-constexpr LockOptions kBrief{.ttl = 1s};
+constexpr LockOptions kShortLived{.ttl = 1s};
 
 // Looked at its lease once, and does not look again.
 Judge::Worker careless(const Lease& lease) {
@@ -36,7 +36,7 @@ class ZooKeeperScenario : public testing::Test {
 // when   A pauses for longer than its ttl, and B acquires meanwhile
 // then   both write; the fence refuses A
 TEST_F(ZooKeeperScenario, AHolderThatPausesAfterItsLastLookHarmsWhatHasNoFence) {
-  const Lease of_a = a_.mutex("x", kBrief).acquire().value();
+  const Lease of_a = a_.mutex("x", kShortLived).acquire().value();
   ASSERT_TRUE(of_a.held());
   way_.set_both(ProxyMode::hold);
   const Result<Lease> of_b = b_.mutex("x").try_acquire_for(20s);
@@ -49,9 +49,9 @@ TEST_F(ZooKeeperScenario, AHolderThatPausesAfterItsLastLookHarmsWhatHasNoFence) 
 // when   A pauses for longer than its ttl before it looks
 // then   A does not believe in it
 TEST_F(ZooKeeperScenario, AHolderThatPausesBeforeItLooksIsSafe) {
-  ASSERT_TRUE(a_.mutex("x", kBrief).acquire());  // It has a session now.
+  ASSERT_TRUE(a_.mutex("x", kShortLived).acquire());  // It has a session now.
   way_.set(test::Direction::to_client, ProxyMode::hold);
-  Pending of_a = in_thread([&] { return a_.mutex("x", kBrief).try_acquire(); });
+  Pending of_a = in_thread([&] { return a_.mutex("x", kShortLived).try_acquire(); });
   const auto held_by_anybody = [&] { return !b_.inspect("x").value().holders.empty(); };
   ASSERT_TRUE(eventually(held_by_anybody));
   const Result<Lease> of_b = b_.mutex("x").try_acquire_for(20s);
@@ -66,7 +66,7 @@ TEST_F(ZooKeeperScenario, AHolderThatPausesBeforeItLooksIsSafe) {
 // when   the server stands still for longer than A's ttl
 // then   A stops by its own clock before B is let in
 TEST_F(ZooKeeperScenario, AServerThatStandsStillEndsTheHoldByTheHoldersOwnClock) {
-  const Lease of_a = a_.mutex("x", kBrief).acquire().value();
+  const Lease of_a = a_.mutex("x", kShortLived).acquire().value();
   Pending waiting = in_thread([&] { return b_.mutex("x").try_acquire_for(60s); });
   ASSERT_TRUE(eventually([&] { return b_.inspect("x").value().waiters.size() == 1; }));
   server_.pause();
@@ -88,7 +88,7 @@ TEST_F(ZooKeeperScenario, AServerThatStandsStillEndsTheHoldByTheHoldersOwnClock)
 TEST_F(ZooKeeperScenario, AWaiterWhoseSessionEndsInTheQueueLetsNobodyIn) {
   Client holder = open(server_.url());
   Lease of_holder = holder.mutex("x").acquire().value();
-  Pending second = in_thread([&] { return a_.mutex("x", kBrief).try_acquire_for(60s); });
+  Pending second = in_thread([&] { return a_.mutex("x", kShortLived).try_acquire_for(60s); });
   const auto waiting = [&](std::size_t count) {
     return eventually([&] { return holder.inspect("x").value().waiters.size() == count; });
   };
