@@ -108,6 +108,7 @@ TEST_F(MysqlTable, ClaimsThatQueueAtTheSameTimeAreWokenInTheOrderOfTheQueue) {
   ASSERT_EQ(told(lease->release()), "granted");
   EXPECT_TRUE(eventually([&] { return *served == kWaiters; })) << *served;
   EXPECT_LT(BootClock::now() - released, kSooner);
+  EXPECT_TRUE(eventually([&] { return told(holder.mutex("x").try_acquire()) == "granted"; }));
 }
 
 TEST_F(MysqlTable, ManyWhoWaitCostNothingButTheirHeartbeat) {
