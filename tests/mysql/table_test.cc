@@ -83,6 +83,34 @@ TEST_F(MysqlTable, ManyWhoWaitInOneClientAreWokenOneByOne) {
   EXPECT_LT(BootClock::now() - released, kSooner);
 }
 
+// Answers from several connections come in another order than the server has put the claims in.
+TEST_F(MysqlTable, ClaimsThatQueueAtTheSameTimeAreWokenInTheOrderOfTheQueue) {
+  constexpr std::size_t kWaiters = 200;
+  Proxy proxy(server().port());
+  Client holder = open(table_url(server(), "prefix=together:"));
+  Client crowd =
+      open("mysql://root@127.0.0.1:" + std::to_string(proxy.port()) + "/holdfast?prefix=together:");
+  Result<Lease> lease = holder.mutex("x", kQuiet).try_acquire();
+  ASSERT_EQ(told(lease), "granted");
+  Mutex mutex = crowd.mutex("x", kQuiet);
+  // Shared with callbacks that come after a failure has ended the test.
+  const auto served = std::make_shared<std::atomic<std::size_t>>(0);
+  for (std::size_t i = 0; i < kWaiters; ++i) {
+    mutex.async_acquire().then([served](Result<Lease> mine) { *served += mine.ok() ? 1 : 0; });
+  }
+  ASSERT_TRUE(eventually([&] {
+    proxy.set(test::Direction::to_client, test::ProxyMode::hold);
+    pause_for(30ms);
+    proxy.set(test::Direction::to_client, test::ProxyMode::pass);
+    return waiters(holder, "x") == kWaiters;
+  }));
+  const BootTime released = BootClock::now();
+  ASSERT_EQ(told(lease->release()), "granted");
+  EXPECT_TRUE(eventually([&] { return *served == kWaiters; })) << *served;
+  EXPECT_LT(BootClock::now() - released, kSooner);
+  EXPECT_TRUE(eventually([&] { return told(holder.mutex("x").try_acquire()) == "granted"; }));
+}
+
 TEST_F(MysqlTable, ManyWhoWaitCostNothingButTheirHeartbeat) {
   const std::string url = table_url(server(), "prefix=idle:");
   Client holder = open(url);

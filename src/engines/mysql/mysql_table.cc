@@ -120,6 +120,7 @@ Task<Result<MysqlTable::Turned>> MysqlTable::take_turn(Key key, bool make, Decid
     turned.repeated = turned.repeated || (written->repeated && !only_dead);
     if (written->outcome.results.at(0).affected == 1) {
       if (only_dead) continue;
+      turned.version = written->outcome.results.at(0).id;
       wake(turn, read->outcome.sent_at);
       chain_.look_soon(key.key);
       co_return turned;
@@ -215,7 +216,8 @@ Task<Result<Taken>> MysqlTable::queue_up(const Claim& claim, Call call) {
   taken.in_turn = !taken.standing.turn_may_help;
   std::optional<ClaimId> before;
   if (!row.null(0, kLookBefore)) before = table::claim_from(row.bytes(0, kLookBefore));
-  chain_.queued(key.key, claim.id, before, sent->results.at(0).affected == 1);
+  const SqlRows& appended = sent->results.at(0);
+  chain_.queued(key.key, claim.id, before, appended.affected == 1 ? appended.id : 0);
   taken.sent_at = sent->sent_at;
   co_return taken;
 }
@@ -250,7 +252,7 @@ Task<Result<Taken>> MysqlTable::acquire_in_turn(const Claim& claim, bool queue, 
   taken.in_turn = true;
   if (taken.standing.waits) {
     queued_.insert(claim.id);
-    chain_.queued(key_of(claim.name).key, claim.id, std::nullopt, !stood);
+    chain_.queued(key_of(claim.name).key, claim.id, std::nullopt, stood ? 0 : turned->version);
   }
   co_return taken;
 }

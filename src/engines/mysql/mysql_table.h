@@ -57,6 +57,7 @@ class MysqlTable final : public table::LockTable {
     bool repeated = false;  // it may have been written once before
     BootTime sent_at;       // of the first request
     Token last_token;
+    std::uint64_t version = 0;  // of the row, if it was changed
   };
   // False: nothing shall be changed.
   using Decide = std::function<bool(table::Turn&)>;

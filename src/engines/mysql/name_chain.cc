@@ -206,15 +206,17 @@ NameChain::Wait& NameChain::wait_at(const std::string& key) {
 }
 
 void NameChain::queued(const std::string& key, const ClaimId& claim,
-                       const std::optional<ClaimId>& before, bool last) {
+                       const std::optional<ClaimId>& before, std::uint64_t version) {
   Wait& wait = wait_at(key);
   const auto found = std::ranges::find(wait.line, claim, &Place::claim);
-  if (found != wait.line.end() && !last) {
+  if (found != wait.line.end() && version == 0) {
     if (before) found->before = before;
     return;
   }
   if (found != wait.line.end()) wait.line.erase(found);
-  wait.line.push_back({claim, ++last_number_, before});
+  const auto behind = std::ranges::find_if(
+      wait.line, [&](const Place& each) { return version != 0 && each.version > version; });
+  wait.line.insert(behind, {claim, ++last_number_, version, before});
 }
 
 void NameChain::now_waiting(const std::string& key) { look_soon(key); }

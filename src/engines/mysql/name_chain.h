@@ -50,9 +50,11 @@ class NameChain final : public table::Waking {
   Task<void> take_name(ClaimId claim, Deadline deadline);
   Task<void> give_name(ClaimId claim, Deadline deadline);
 
-  // The claim stands in the queue of this key, behind `before`. Last: just now it was put there at the end.
+  // The claim stands in the queue of this key, behind `before`. `version`: of the row when it was put there, at the
+  // end; 0 if it stood there already. Answers may come in another order than the server has the claims in, and the
+  // session that sleeps for the wrong one of two misses the grant of the other.
   void queued(const std::string& key, const ClaimId& claim, const std::optional<ClaimId>& before,
-              bool last);
+              std::uint64_t version);
   // The lock was changed by this client: its waiters look at once.
   void look_soon(const std::string& key);
 
@@ -61,6 +63,7 @@ class NameChain final : public table::Waking {
   struct Place {
     ClaimId claim;
     std::uint64_t number = 0;       // another one each time that it queues
+    std::uint64_t version = 0;      // of the row when it did; they have the order of the queue
     std::optional<ClaimId> before;  // as last seen
   };
   // One lock that claims of this client wait for.
@@ -68,7 +71,7 @@ class NameChain final : public table::Waking {
     Wait(Runtime& runtime, std::string its_key) : key(std::move(its_key)), changed(runtime) {}
     std::string key;
     std::unique_ptr<MariadbConnection> connection;
-    std::list<Place> line;            // of this client, as they queued
+    std::list<Place> line;            // of this client, in the order of the queue
     std::optional<ClaimId> nameless;  // the last that was found to have no name
     BootTime nameless_until{};        // when it is asked for again
     BootTime looks_since{};           // when it began to look at a growing pace

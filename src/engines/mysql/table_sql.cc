@@ -81,7 +81,7 @@ TableSql make() {
   sql.queue =
       "UPDATE holdfast_lock SET labels = CONCAT(COALESCE(labels, ''), $5),"
       " waiters = CONCAT(COALESCE(waiters, ''), $2, $3, " HOLDFAST_BYTES(HOLDFAST_CLOCK)
-      ", $4), version = version + 1"
+      ", $4), version = LAST_INSERT_ID(version + 1)"
       " WHERE name = $1 AND owner <> $2 AND expires > " HOLDFAST_CLOCK
       " AND COALESCE(LOCATE($2, waiters), 0) = 0";
   sql.free =
@@ -109,7 +109,7 @@ TableSql make() {
   sql.write =
       "UPDATE holdfast_lock SET token = $4, owner = $5, since = $6, expires = $7, ttl = $8,"
       " label = $9, holders = $10, waiters = $11, labels = $12, permits = $13, sharing_mode = $14,"
-      " version = version + 1 WHERE name = $1 AND version = $2 AND token = $3";
+      " version = LAST_INSERT_ID(version + 1) WHERE name = $1 AND version = $2 AND token = $3";
   // Entry: claim 16, token 8, expires 8, ttl 8.
   const std::string at = "LOCATE($2, COALESCE(holders, ''))";
   sql.renew_holder = "UPDATE holdfast_lock SET holders = INSERT(holders, " + at +

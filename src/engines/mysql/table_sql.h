@@ -70,7 +70,7 @@ struct TableSql {
   // is the claim's already; else 0.
   std::string take;
   // key, claim, ttl as bytes, end of entry, label entry. Puts the claim at the end of the queue of a lock that is held,
-  // unless it is there.
+  // unless it is there. SqlRows::id is the row's version then.
   std::string queue;
   // key, claim. Changes a row if the claim holds the lock, and nobody waits.
   std::string free;
@@ -84,6 +84,7 @@ struct TableSql {
   // -> Columns of all that are held or waited for
   Question list;
   // key, version, token, then what LockDocument::values() has behind them. Changes the row if it is still the same.
+  // SqlRows::id is its version then.
   std::string write;
   // key, claim, ttl as bytes, ttl, token as bytes. For those who share.
   std::string renew_holder;
