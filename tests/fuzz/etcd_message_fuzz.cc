@@ -31,15 +31,15 @@ void judge(const Keys& keys, const TxnAnswer& answer) {
   for (const Mode mode : {Mode::exclusive, Mode::shared, Mode::permit}) {
     const Claim claim{
         .name = "x", .id = ClaimId({1}), .mode = mode, .permits = 2, .ttl = {}, .label = {}};
-    Standing standing = standing_of(keys, claim, answer, answer.succeeded ? 1 : 0);
-    must(standing.state != Standing::State::waits || standing.created == 0 ||
-             !standing.in_the_way.empty(),
+    Position position = position_of(keys, claim, answer);
+    must(position.state != Position::State::waits || position.created == 0 ||
+             !position.predecessors.empty(),
          "who waits, waits for somebody");
-    for (InTheWay& key : standing.in_the_way) {
-      for (const TxnAnswer::Part& part : answer.parts) {
-        for (const KeyValue& pair : part.range.pairs) {
+    for (Predecessor& key : position.predecessors) {
+      for (const RangeAnswer& part : answer.parts) {
+        for (const KeyValue& pair : part.pairs) {
           const WatchEvent event{.removed = pair.lease % 2 == 0, .pair = pair};
-          static_cast<void>(news_of(key, keys, claim, event));
+          static_cast<void>(effect_of(key, keys, claim, event));
         }
       }
     }
@@ -55,8 +55,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   switch (data[0] % 6) {
     case 0:
       if (const auto answer = decode_txn(bytes)) {
-        for (const TxnAnswer::Part& part : answer->parts) {
-          for (const KeyValue& pair : part.range.pairs) read_pair(keys, pair);
+        for (const RangeAnswer& part : answer->parts) {
+          for (const KeyValue& pair : part.pairs) read_pair(keys, pair);
         }
         judge(keys, *answer);
       }

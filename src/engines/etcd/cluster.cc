@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/unreachable_instead_of_unknown.h"
 #include "engines/etcd/verdict.h"
 
 namespace holdfast::internal::etcd {
@@ -144,8 +145,8 @@ Failure Cluster::end_of(const Attempts& attempts, Deadline deadline) const {
   return last;
 }
 
-Task<Result<Answer>> Cluster::call(Method method, std::string message, Deadline deadline,
-                                   std::stop_token stop) {
+Cluster::Answered<std::string> Cluster::call(Method method, std::string message, Deadline deadline,
+                                             std::stop_token stop) {
   const std::string path = kPaths.at(static_cast<std::size_t>(method));
   Attempts attempts;
   for (;;) {
@@ -162,8 +163,8 @@ Task<Result<Answer>> Cluster::call(Method method, std::string message, Deadline 
     if (reply && verdict_on(reply->status, reply->message) == Verdict::answered) {
       last_answer_ = runtime_.now();
       silent_since_.reset();
-      co_return Answer{std::move(reply->message), reply->sent_at, channel_.generation(),
-                       attempts.unsure};
+      co_return Answer<std::string>{std::move(reply->message), reply->sent_at,
+                                    channel_.generation(), attempts.unsure};
     }
     if (stop.stop_requested() || !learn(reply, begun, attempt, attempts)) {
       if (!reply && reply.code() == Code::unknown) attempts.unsure = true;
@@ -178,6 +179,54 @@ Task<Result<Answer>> Cluster::call(Method method, std::string message, Deadline 
   }
 }
 
+template <class Message>
+Cluster::Answered<Message> Cluster::decoded(Method method, std::string request,
+                                            std::optional<Message> (*decode)(std::string_view),
+                                            Deadline deadline, std::stop_token stop) {
+  Result<Answer<std::string>> answer =
+      co_await call(method, std::move(request), deadline, std::move(stop));
+  if (!answer) co_return answer.failure();
+  std::optional<Message> message = decode(answer->message);
+  if (!message) co_return failed(Code::unknown, "an answer that makes no sense");
+  co_return Answer<Message>{*std::move(message), answer->sent_at, answer->connection,
+                            answer->repeated};
+}
+
+namespace {
+
+template <class Message>
+Cluster::Answered<Message> without_effect(Cluster::Answered<Message> request) {
+  Result<Answer<Message>> answer = co_await std::move(request);
+  if (!answer) co_return unreachable_instead_of_unknown(answer.failure());
+  co_return answer;
+}
+
+}  // namespace
+
+Cluster::Answered<TxnAnswer> Cluster::txn(Txn txn, Deadline deadline, std::stop_token stop) {
+  return decoded(Method::txn, txn.encode(), decode_txn, deadline, std::move(stop));
+}
+
+Cluster::Answered<std::vector<KeyValue>> Cluster::remove(std::string key, Deadline deadline) {
+  return decoded(Method::remove, encode_remove(key), decode_remove, deadline, {});
+}
+
+Cluster::Answered<TxnAnswer> Cluster::read(Txn txn, Deadline deadline, std::stop_token stop) {
+  return without_effect(this->txn(std::move(txn), deadline, std::move(stop)));
+}
+
+Cluster::Answered<RangeAnswer> Cluster::range(Range range, Deadline deadline,
+                                              std::stop_token stop) {
+  return without_effect(
+      decoded(Method::range, encode(range), decode_range, deadline, std::move(stop)));
+}
+
+Cluster::Answered<LeaseAnswer> Cluster::lease(Method method, std::string message, Deadline deadline,
+                                              std::stop_token stop) {
+  return without_effect(
+      decoded(method, std::move(message), decode_lease, deadline, std::move(stop)));
+}
+
 Task<Result<void>> Cluster::open(Deadline deadline, std::stop_token stop) {
   if (needs_login()) co_return co_await log_in(deadline, std::move(stop));
   co_return co_await channel_.open(deadline, std::move(stop));
@@ -189,7 +238,7 @@ Task<Result<GrpcCallId>> Cluster::open_watches(std::string first, GrpcStreamList
   if (!opened) co_return opened.failure();
   if (!channel_.connected()) co_return failed(Code::unreachable, "the connection broke");
   const GrpcCallId stream = channel_.open_stream(kWatch, metadata(), first, listener);
-  if (stream < 0) co_return failed(Code::unreachable, "the connection has used up its numbers");
+  if (stream < 0) co_return failed(Code::unreachable, "the connection has no stream numbers left");
   co_return stream;
 }
 
@@ -214,8 +263,8 @@ Task<Result<void>> Cluster::log_in(Deadline deadline, std::stop_token stop) {
 
 Task<void> Cluster::authenticate() {
   const std::string request = encode_authenticate(settings_.user, settings_.password);
-  const Deadline deadline = Deadline::at(runtime_.now() + settings_.request_timeout);
-  const Result<Answer> answer = co_await call(Method::authenticate, request, deadline);
+  const Deadline deadline = request_deadline();
+  const Result<Answer<std::string>> answer = co_await call(Method::authenticate, request, deadline);
   if (answer) {
     const std::optional<std::string> token = decode_authenticate(answer->message);
     token_ = token.value_or("");
@@ -225,9 +274,8 @@ Task<void> Cluster::authenticate() {
     token_ = kNoLogin;  // A login that is not needed is no fault.
     login_ = Result<void>();
   } else {
-    // Whatever became of it: nothing of the caller's was sent.
-    login_ = answer.code() == Code::unknown ? failed(Code::unreachable, answer.message())
-                                            : answer.failure();
+    // Nothing of the caller's was sent.
+    login_ = unreachable_instead_of_unknown(answer.failure());
   }
   logging_in_ = false;
   logged_in_.set();

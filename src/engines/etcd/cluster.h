@@ -1,13 +1,13 @@
-// Cluster: the members of an etcd cluster as one. Calls go to one member, over one connection; when
-// it does not answer, has lost its leader or is gone, they go to the next one. Logs in, and again
-// when the login has expired. Inside the loop only.
+// Cluster: the members of an etcd cluster as one. Calls go to one member, over one connection; when it does not
+// answer, has lost its leader or is gone, they go to the next one. Logs in, and again when the login has expired.
+// Inside the loop only.
 #pragma once
 
 #include <optional>
 #include <stop_token>
 #include <string>
 
-#include "engines/etcd/messages.h"
+#include "engines/etcd/keys.h"
 #include "engines/etcd/settings.h"
 #include "holdfast/runtime.h"
 #include "wire/grpc_channel.h"
@@ -28,8 +28,9 @@ enum class Method {
   alarm,
 };
 
+template <class Message>
 struct Answer {
-  std::string message;
+  Message message;
   BootTime sent_at;              // of the attempt that was answered
   std::uint64_t connection = 0;  // which one; the same number, the same member
   // An earlier attempt was sent and not answered: it may have been executed, or may yet be.
@@ -38,14 +39,28 @@ struct Answer {
 
 class Cluster {
  public:
+  template <class Message>
+  using Answered = Task<Result<Answer<Message>>>;
+
   Cluster(Runtime& runtime, const Settings& settings);
   ~Cluster();
 
-  // Repeats what was not answered, at the next member, until the deadline: what is sent must be
-  // the same if it is executed twice. unreachable, misconfigured: it was not executed. unknown: it
-  // may have been, or may yet be. What etcd refuses is a failure.
-  Task<Result<Answer>> call(Method method, std::string message, Deadline deadline,
-                            std::stop_token stop = {});
+  // All of these repeat what was not answered, at the next member, until the deadline: a request must have the same
+  // effect if it is executed twice. unreachable, misconfigured: it was not executed. unknown: it may have been, or
+  // may yet be. A refusal by etcd is a failure.
+  Answered<std::string> call(Method method, std::string message, Deadline deadline,
+                             std::stop_token stop = {});
+  Answered<TxnAnswer> txn(Txn txn, Deadline deadline, std::stop_token stop = {});
+  // The keys that were removed.
+  Answered<std::vector<KeyValue>> remove(std::string key, Deadline deadline);
+
+  // The same for requests without lasting effects: a lost answer is `unreachable`, never `unknown`.
+  // REQUIRES: the transaction only reads.
+  Answered<TxnAnswer> read(Txn txn, Deadline deadline, std::stop_token stop = {});
+  Answered<RangeAnswer> range(Range range, Deadline deadline, std::stop_token stop = {});
+  // Grant (a lease that nobody knows of ends by itself), keep alive, time to live.
+  Answered<LeaseAnswer> lease(Method method, std::string message, Deadline deadline,
+                              std::stop_token stop = {});
 
   // True if `failure` says that the lease does not exist (any more).
   static bool is_lease_not_found(const Failure& failure);
@@ -56,11 +71,16 @@ class Cluster {
                                         Deadline deadline);
   void send(GrpcCallId stream, std::string_view message) { channel_.send(stream, message); }
   void close_stream(GrpcCallId stream) { channel_.close_stream(stream); }
-  // What the end of a stream, or the refusal of a watch, says of the login: it is done anew.
+  // Logs in anew if the end of a stream, or the refusal of a watch, says that the login has expired.
   void forget_login(const std::string& why);
 
   std::uint64_t connection() const { return channel_.generation(); }
   bool connected() const { return channel_.connected(); }
+  const Settings& settings() const { return settings_; }
+  Keys keys_of(const Name& name) const { return Keys(settings_.prefix, name); }
+  Deadline request_deadline(Deadline deadline = Deadline::never()) const {
+    return deadline.sooner(runtime_.now() + settings_.request_timeout);
+  }
   Failure failed(Code code, const std::string& why) const { return channel_.failed(code, why); }
 
  private:
@@ -72,6 +92,10 @@ class Cluster {
     std::optional<Failure> last;
   };
 
+  template <class Message>
+  Answered<Message> decoded(Method method, std::string request,
+                            std::optional<Message> (*decode)(std::string_view), Deadline deadline,
+                            std::stop_token stop);
   // The next call goes to another member.
   void leave_member(const std::string& why);
   void leave_if_silent(BootTime begun);

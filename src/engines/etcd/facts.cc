@@ -129,15 +129,15 @@ Examination examined(const Facts& facts) {
 
 Task<Result<Facts>> ask_facts(Cluster& cluster, std::string server, Deadline deadline) {
   Facts facts{.server = std::move(server)};
-  const Result<Answer> told = co_await cluster.call(Method::status, {}, deadline);
+  const auto told = co_await cluster.call(Method::status, {}, deadline);
   if (!told) co_return unreachable_instead_of_unknown(told.failure());
   std::optional<Status> status = decode_status(told->message);
   if (!status) co_return cluster.failed(Code::misconfigured, "its status makes no sense");
   facts.status = std::move(*status);
-  // Others may not be told this; the rest still holds.
-  const Result<Answer> members = co_await cluster.call(Method::member_list, {}, deadline);
+  // Not every user may read these; the rest still holds.
+  const auto members = co_await cluster.call(Method::member_list, {}, deadline);
   if (members) facts.members = count_members(members->message);
-  const Result<Answer> alarms = co_await cluster.call(Method::alarm, {}, deadline);
+  const auto alarms = co_await cluster.call(Method::alarm, {}, deadline);
   if (alarms) facts.alarms = decode_alarms(alarms->message);
   co_return facts;
 }

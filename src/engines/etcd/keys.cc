@@ -27,7 +27,7 @@ bool parse_number(std::string_view text, T& number) {
   return parsed.ec == std::errc() && parsed.ptr == text.data() + text.size();
 }
 
-// Fills in what the last part of one of our keys says; false if it is not ours.
+// Reads the last part of one of our keys into `entry`; false if it is not ours.
 bool read_suffix(std::string_view suffix, Entry& entry) {
   if (suffix.starts_with(kShared)) {
     entry.mode = Mode::shared;
@@ -53,13 +53,7 @@ ClaimId made_up_id(std::string_view key) {
 std::string escaped_name(std::string_view name) {
   std::string out;
   for (const char byte : name) {
-    if (byte == '/') {
-      out += "%2F";
-    } else if (byte == '%') {
-      out += "%25";
-    } else {
-      out += byte;
-    }
+    out += byte == '/' ? "%2F" : byte == '%' ? "%25" : std::string(1, byte);
   }
   return out;
 }
@@ -87,11 +81,11 @@ std::string Keys::permits_end_of(std::uint32_t permits) const {
   return end_of_prefix(permits_begin_of(permits));
 }
 
-std::string Keys::at(const Claim& claim, const ClaimId& place) const {
+std::string Keys::at(const Claim& claim, const ClaimId& slot) const {
   switch (claim.mode) {
-    case Mode::exclusive: return base + place.hex();
-    case Mode::shared: return shared_begin + place.hex();
-    case Mode::permit: return permits_begin_of(claim.permits) + place.hex();
+    case Mode::exclusive: return base + slot.hex();
+    case Mode::shared: return shared_begin + slot.hex();
+    case Mode::permit: return permits_begin_of(claim.permits) + slot.hex();
   }
   return {};
 }
@@ -121,7 +115,7 @@ std::optional<Note> Note::parse(std::string_view value) {
   if (words[0] != kMagic || !parse_number(words[3], ttl_ms) || !parse_number(words[4], since_us)) {
     return std::nullopt;
   }
-  // No more than a claim can have: what stands there may be anybody's.
+  // No more than a claim can have: anybody can write there.
   constexpr std::int64_t kMostMs = std::int64_t{1000} * 3600 * 24 * 365;
   constexpr std::int64_t kMostUs = std::int64_t{4'000'000'000} * 1'000'000;
   if (ttl_ms < 0 || ttl_ms > kMostMs || since_us < 0 || since_us > kMostUs) return std::nullopt;
@@ -173,7 +167,7 @@ std::optional<Name> name_of(const std::string& prefix, std::string_view key) {
     name += !escape ? base[i] : part == "%2F" ? '/' : '%';
     if (escape) i += 2;
   }
-  // What reads differently from how we would write it is another's, in another place.
+  // Another program's key, if we would have written the name in another way.
   if (Name::problem_with(name) || escaped_name(name) != base) return std::nullopt;
   return Name(name);
 }

@@ -1,15 +1,15 @@
 // Keys: how locks are laid out in etcd. Pure.
 //
-//   PREFIX NAME/IIII…            exclusive; I: the claim's place (places.h), 32 hexadecimal digits;
+//   PREFIX NAME/IIII…            exclusive; I: the claim's slot (key_slots.h), 32 hexadecimal digits;
 //                                for one that outlives its process, its id
 //   PREFIX NAME/~sIIII…          shared
 //   PREFIX NAME/~pNNNNNNNNNN-II… one of N permits
 //   PREFIX NAME/LLLL             anything else, such as the lease ids that etcdctl lock and Go's
 //                                concurrency package put there: exclusive, of a foreign client
 //
-// All keys of a lock stand in one queue, in the order of their create revisions, and the revision
+// All keys of a lock form one queue, in the order of their create revisions, and the revision
 // is the fencing token. In a name, / and % are written %2F and %25: else the keys of the lock "a/b"
-// would stand in the queue of the lock "a".
+// would be in the queue of the lock "a".
 #pragma once
 
 #include <optional>
@@ -24,8 +24,8 @@ namespace holdfast::internal::etcd {
 struct Keys {
   Keys(const std::string& prefix, const Name& name);
 
-  // The claim's key in that place; in the place that is as its id.
-  std::string at(const Claim& claim, const ClaimId& place) const;
+  // The claim's key in that slot; in the slot that is as its id.
+  std::string at(const Claim& claim, const ClaimId& slot) const;
   std::string of(const Claim& claim) const { return at(claim, claim.id); }
 
   std::string base;  // "PREFIX NAME/"
@@ -43,7 +43,7 @@ struct Keys {
 // Behind all keys that begin with `prefix`; "\0", which stands for no end, if there is none.
 std::string end_of_prefix(std::string prefix);
 
-// What our keys have as their values: the rest of the claim. Foreign ones are empty, as a rule.
+// The value of our keys: the rest of the claim. Those of foreign clients are empty, as a rule.
 struct Note {
   std::optional<ClaimId> id = {};  // of the claim; if there is none, its key has it
   bool granted = false;            // the claim had to wait, and holds now
@@ -55,7 +55,7 @@ struct Note {
   static std::optional<Note> parse(std::string_view value);
 };
 
-// As etcdctl writes it.
+// As etcdctl prints it.
 std::string lease_text(LeaseId lease);
 
 // One in the queue.
@@ -69,7 +69,7 @@ struct Entry {
   std::uint32_t permits = 1;
   Note note;
 
-  // What people are shown.
+  // For people.
   std::string label() const;
 };
 

@@ -1,4 +1,4 @@
-// What list() and inspect() tell. Inside the loop only.
+// LockView: reads locks and their queues, for list(), inspect(), evict() and watch(). Inside the loop only.
 #pragma once
 
 #include <string>
@@ -10,30 +10,32 @@
 namespace holdfast::internal::etcd {
 
 // One lock at one revision.
-struct LockSight {
+struct LockSnapshot {
   Name name;
   std::vector<Entry> entries;  // in the order of the queue
-  std::size_t holders = 0;     // the first so many hold
+  std::size_t holders = 0;     // as many hold, from the front
   Revision seen_at = 0;
+
+  // Zero if nobody holds.
+  Token newest_token() const {
+    return holders == 0 ? Token() : Token(static_cast<std::uint64_t>(entries[holders - 1].created));
+  }
 };
 
 class LockView {
  public:
-  LockView(Runtime& runtime, Cluster& cluster, std::string prefix)
-      : runtime_(runtime), cluster_(cluster), prefix_(std::move(prefix)) {}
+  LockView(Runtime& runtime, Cluster& cluster) : runtime_(runtime), cluster_(cluster) {}
 
-  Task<Result<LockSight>> look(const Name& name, Deadline deadline);
-  Task<Result<std::vector<LockSight>>> look_at_all(const std::string& prefix, Deadline deadline);
+  Task<Result<LockSnapshot>> read(const Name& name, Deadline deadline);
+  Task<Result<std::vector<LockSnapshot>>> read_all(const std::string& prefix, Deadline deadline);
   // Asks etcd how long the holders' leases last.
-  Task<Result<LockInfo>> describe(const LockSight& sight, Deadline deadline);
+  Task<Result<LockInfo>> describe(const LockSnapshot& lock, Deadline deadline);
 
  private:
-  Task<Result<RangeAnswer>> range(Range range, Header& header, Deadline deadline);
   Task<std::optional<Duration>> time_left(LeaseId lease, Deadline deadline);
 
   Runtime& runtime_;
   Cluster& cluster_;
-  const std::string prefix_;
 };
 
 }  // namespace holdfast::internal::etcd

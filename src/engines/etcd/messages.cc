@@ -13,61 +13,65 @@ enum { kEqual = 0, kGreater = 1 };
 enum { kCreation = 1 };
 enum { kRangeOp = 1, kPutOp = 2, kDeleteOp = 3 };
 
-bool read_header(std::string_view bytes, Header& header) {
+// Calls `read` for each field. False if it returns false, or the bytes are malformed.
+template <class Read>
+bool read_fields(std::string_view bytes, Read read) {
   ProtoReader in(bytes);
   while (in.next()) {
-    if (in.field() == 2) header.member = static_cast<std::uint64_t>(in.number());
-    if (in.field() == 3) header.revision = in.number();
-    if (in.field() == 4) header.term = static_cast<std::uint64_t>(in.number());
+    if (!read(in)) return false;
   }
   return in.sound();
 }
 
+bool read_header(std::string_view bytes, Header& header) {
+  return read_fields(bytes, [&](const ProtoReader& in) {
+    if (in.field() == 3) header.revision = in.number();
+    if (in.field() == 4) header.term = static_cast<std::uint64_t>(in.number());
+    return true;
+  });
+}
+
 bool read_pair(std::string_view bytes, KeyValue& pair) {
-  ProtoReader in(bytes);
-  while (in.next()) {
+  return read_fields(bytes, [&](const ProtoReader& in) {
     if (in.field() == 1) pair.key = in.bytes();
     if (in.field() == 2) pair.created = in.number();
     if (in.field() == 3) pair.modified = in.number();
     if (in.field() == 5) pair.value = in.bytes();
     if (in.field() == 6) pair.lease = in.number();
-  }
-  return in.sound();
+    return true;
+  });
 }
 
-bool read_range(std::string_view bytes, RangeAnswer& answer, Header* header) {
-  ProtoReader in(bytes);
-  while (in.next()) {
-    if (in.field() == 1 && header && !read_header(in.bytes(), *header)) return false;
-    if (in.field() == 2 && !read_pair(in.bytes(), answer.pairs.emplace_back())) return false;
+bool read_range(std::string_view bytes, RangeAnswer& answer) {
+  return read_fields(bytes, [&](const ProtoReader& in) {
     if (in.field() == 4) answer.count = in.number();
-  }
-  return in.sound();
+    if (in.field() == 1) return read_header(in.bytes(), answer.header);
+    return in.field() != 2 || read_pair(in.bytes(), answer.pairs.emplace_back());
+  });
 }
 
-bool read_part(std::string_view bytes, TxnAnswer::Part& part) {
-  ProtoReader in(bytes);
-  while (in.next()) {
-    if (in.field() == kRangeOp && !read_range(in.bytes(), part.range, nullptr)) return false;
-    if (in.field() == kDeleteOp) {
-      ProtoReader deleted(in.bytes());
-      while (deleted.next()) {
-        if (deleted.field() == 2) part.deleted = deleted.number();
-      }
-      if (!deleted.sound()) return false;
-    }
-  }
-  return in.sound();
+bool read_part(std::string_view bytes, RangeAnswer& part) {
+  return read_fields(bytes, [&](const ProtoReader& in) {
+    return in.field() != kRangeOp || read_range(in.bytes(), part);
+  });
 }
 
 bool read_event(std::string_view bytes, WatchEvent& event) {
-  ProtoReader in(bytes);
-  while (in.next()) {
+  return read_fields(bytes, [&](const ProtoReader& in) {
     if (in.field() == 1) event.removed = in.number() == 1;
-    if (in.field() == 2 && !read_pair(in.bytes(), event.pair)) return false;
-    if (in.field() == 3 && !read_pair(in.bytes(), event.before.emplace())) return false;
+    if (in.field() == 2) return read_pair(in.bytes(), event.pair);
+    return in.field() != 3 || read_pair(in.bytes(), event.before.emplace());
+  });
+}
+
+// The decoded answer, or nothing if `read` was not content with a field.
+template <class Answer, class Read>
+std::optional<Answer> decoded(std::string_view bytes, Read read) {
+  Answer answer;
+  if (!read_fields(bytes, [&](const ProtoReader& in) { return read(in, answer); })) {
+    return std::nullopt;
   }
-  return in.sound();
+  return answer;
 }
 
 }  // namespace
@@ -109,139 +113,100 @@ std::string encode_watch_cancel(std::int64_t id) {
   return ProtoWriter().message(2, ProtoWriter().number(1, id).take()).take();
 }
 
-void Txn::compare(std::string_view key, std::string_view end, int result, Revision revision) {
-  ProtoWriter one;
-  one.number(1, result).number(2, kCreation).bytes(3, key);
+Txn& Txn::compare(std::string_view key, std::string_view end, int result, Revision revision) {
+  std::string encoded = ProtoWriter().number(1, result).number(2, kCreation).bytes(3, key).take();
   // The value compared with is a choice: it must be there, also if it is 0.
-  std::string encoded = one.take();
-  if (revision == 0) {
-    encoded += std::string("\x28\x00", 2);
-  } else {
-    encoded += ProtoWriter().number(5, revision).take();
-  }
+  encoded += revision == 0 ? std::string("\x28\x00", 2) : ProtoWriter().number(5, revision).take();
   encoded += ProtoWriter().bytes(64, end).take();
   out_ += ProtoWriter().message(1, encoded).take();
+  return *this;
+}
+
+Txn& Txn::request(Branch branch, int operation, std::string_view request) {
+  const std::string chosen = ProtoWriter().message(operation, request).take();
+  out_ += ProtoWriter().message(branch == Branch::then ? 2 : 3, chosen).take();
+  return *this;
 }
 
 Txn& Txn::if_created_at(std::string_view key, Revision revision, std::string_view end) {
-  compare(key, end, kEqual, revision);
-  return *this;
+  return compare(key, end, kEqual, revision);
 }
 
-Txn& Txn::if_present(std::string_view key) {
-  compare(key, {}, kGreater, 0);
-  return *this;
-}
-
-namespace {
-
-std::string in_branch(Txn::Branch branch, int operation, std::string_view request) {
-  const std::string chosen = ProtoWriter().message(operation, request).take();
-  return ProtoWriter().message(branch == Txn::Branch::then ? 2 : 3, chosen).take();
-}
-
-}  // namespace
+Txn& Txn::if_present(std::string_view key) { return compare(key, {}, kGreater, 0); }
 
 Txn& Txn::put(Branch branch, std::string_view key, std::string_view value, LeaseId lease) {
-  const std::string request = ProtoWriter().bytes(1, key).bytes(2, value).number(3, lease).take();
-  out_ += in_branch(branch, kPutOp, request);
-  return *this;
+  return request(branch, kPutOp,
+                 ProtoWriter().bytes(1, key).bytes(2, value).number(3, lease).take());
 }
 
 Txn& Txn::put_value(Branch branch, std::string_view key, std::string_view value) {
-  const std::string request = ProtoWriter().bytes(1, key).bytes(2, value).number(6, 1).take();
-  out_ += in_branch(branch, kPutOp, request);
-  return *this;
+  return request(branch, kPutOp, ProtoWriter().bytes(1, key).bytes(2, value).number(6, 1).take());
 }
 
 Txn& Txn::put_lease(Branch branch, std::string_view key, LeaseId lease) {
-  const std::string request = ProtoWriter().bytes(1, key).number(3, lease).number(5, 1).take();
-  out_ += in_branch(branch, kPutOp, request);
-  return *this;
+  return request(branch, kPutOp, ProtoWriter().bytes(1, key).number(3, lease).number(5, 1).take());
 }
 
 Txn& Txn::remove(Branch branch, std::string_view key) {
-  out_ += in_branch(branch, kDeleteOp, ProtoWriter().bytes(1, key).take());
-  return *this;
+  return request(branch, kDeleteOp, ProtoWriter().bytes(1, key).take());
 }
 
 Txn& Txn::range(Branch branch, const Range& range) {
-  out_ += in_branch(branch, kRangeOp, etcd::encode(range));
-  return *this;
+  return request(branch, kRangeOp, etcd::encode(range));
 }
 
 // ---- Answers -----------------------------------------------------------------------------------
 
 const KeyValue* TxnAnswer::first(std::size_t part) const {
-  if (part >= parts.size() || parts[part].range.pairs.empty()) return nullptr;
-  return &parts[part].range.pairs.front();
+  if (part >= parts.size() || parts[part].pairs.empty()) return nullptr;
+  return &parts[part].pairs.front();
 }
 
-std::optional<RangeAnswer> decode_range(std::string_view bytes, Header* header) {
+std::optional<RangeAnswer> decode_range(std::string_view bytes) {
   RangeAnswer answer;
-  if (!read_range(bytes, answer, header)) return std::nullopt;
+  if (!read_range(bytes, answer)) return std::nullopt;
   return answer;
 }
 
 std::optional<TxnAnswer> decode_txn(std::string_view bytes) {
-  TxnAnswer answer;
-  ProtoReader in(bytes);
-  while (in.next()) {
-    if (in.field() == 1 && !read_header(in.bytes(), answer.header)) return std::nullopt;
+  return decoded<TxnAnswer>(bytes, [](const ProtoReader& in, TxnAnswer& answer) {
     if (in.field() == 2) answer.succeeded = in.truth();
-    if (in.field() == 3 && !read_part(in.bytes(), answer.parts.emplace_back())) return std::nullopt;
-  }
-  if (!in.sound()) return std::nullopt;
-  return answer;
+    if (in.field() == 1) return read_header(in.bytes(), answer.header);
+    return in.field() != 3 || read_part(in.bytes(), answer.parts.emplace_back());
+  });
 }
 
 std::optional<std::vector<KeyValue>> decode_remove(std::string_view bytes) {
-  std::vector<KeyValue> removed;
-  ProtoReader in(bytes);
-  while (in.next()) {
-    if (in.field() == 3 && !read_pair(in.bytes(), removed.emplace_back())) return std::nullopt;
-  }
-  if (!in.sound()) return std::nullopt;
-  return removed;
+  using Pairs = std::vector<KeyValue>;
+  return decoded<Pairs>(bytes, [](const ProtoReader& in, Pairs& removed) {
+    return in.field() != 3 || read_pair(in.bytes(), removed.emplace_back());
+  });
 }
 
 std::optional<LeaseAnswer> decode_lease(std::string_view bytes) {
-  LeaseAnswer answer;
-  ProtoReader in(bytes);
-  while (in.next()) {
-    if (in.field() == 1 && !read_header(in.bytes(), answer.header)) return std::nullopt;
+  return decoded<LeaseAnswer>(bytes, [](const ProtoReader& in, LeaseAnswer& answer) {
     if (in.field() == 2) answer.id = in.number();
     if (in.field() == 3) answer.ttl_s = in.number();
-  }
-  if (!in.sound()) return std::nullopt;
-  return answer;
+    return in.field() != 1 || read_header(in.bytes(), answer.header);
+  });
 }
 
 std::optional<WatchAnswer> decode_watch(std::string_view bytes) {
-  WatchAnswer answer;
-  ProtoReader in(bytes);
-  while (in.next()) {
-    if (in.field() == 1 && !read_header(in.bytes(), answer.header)) return std::nullopt;
+  return decoded<WatchAnswer>(bytes, [](const ProtoReader& in, WatchAnswer& answer) {
     if (in.field() == 2) answer.id = in.number();
     if (in.field() == 3) answer.created = in.truth();
     if (in.field() == 4) answer.cancelled = in.truth();
-    if (in.field() == 5) answer.compacted = in.number();
     if (in.field() == 6) answer.cancel_reason = in.bytes();
-    if (in.field() == 11 && !read_event(in.bytes(), answer.events.emplace_back()))
-      return std::nullopt;
-  }
-  if (!in.sound()) return std::nullopt;
-  return answer;
+    if (in.field() == 1) return read_header(in.bytes(), answer.header);
+    return in.field() != 11 || read_event(in.bytes(), answer.events.emplace_back());
+  });
 }
 
 std::optional<std::string> decode_authenticate(std::string_view bytes) {
-  std::string token;
-  ProtoReader in(bytes);
-  while (in.next()) {
+  return decoded<std::string>(bytes, [](const ProtoReader& in, std::string& token) {
     if (in.field() == 2) token = in.bytes();
-  }
-  if (!in.sound()) return std::nullopt;
-  return token;
+    return true;
+  });
 }
 
 }  // namespace holdfast::internal::etcd

@@ -1,6 +1,5 @@
-// What we say to etcd and what it answers: the part of its API (etcdserverpb, version 3) that locks
-// need. Requests are encoded at once; answers are decoded into plain values. Decoding fails on
-// bytes that make no sense, and skips fields that it does not know.
+// The part of etcd's API (etcdserverpb, version 3) that locks need. Requests are encoded at once; answers are
+// decoded into plain values. Decoding fails on malformed bytes and skips unknown fields.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +14,6 @@ using LeaseId = std::int64_t;
 using Revision = std::int64_t;
 
 struct Header {
-  std::uint64_t member = 0;
   Revision revision = 0;
   std::uint64_t term = 0;  // of the leader that the member follows
 };
@@ -74,7 +72,8 @@ class Txn {
   std::string encode() const { return out_; }
 
  private:
-  void compare(std::string_view key, std::string_view end, int result, Revision revision);
+  Txn& compare(std::string_view key, std::string_view end, int result, Revision revision);
+  Txn& request(Branch branch, int operation, std::string_view request);
 
   std::string out_;
 };
@@ -82,6 +81,7 @@ class Txn {
 // ---- Answers -----------------------------------------------------------------------------------
 
 struct RangeAnswer {
+  Header header;  // not within a transaction
   std::vector<KeyValue> pairs;
   std::int64_t count = 0;  // without the limit
 };
@@ -89,12 +89,8 @@ struct RangeAnswer {
 struct TxnAnswer {
   Header header;
   bool succeeded = false;
-  // One per request of the branch that was taken; empty ones for puts.
-  struct Part {
-    RangeAnswer range;
-    std::int64_t deleted = 0;
-  };
-  std::vector<Part> parts;
+  // One per request of the branch that was taken; empty ones for puts and removals.
+  std::vector<RangeAnswer> parts;
 
   // The first pair of a part, if there is one.
   const KeyValue* first(std::size_t part) const;
@@ -117,12 +113,11 @@ struct WatchAnswer {
   std::int64_t id = 0;
   bool created = false;
   bool cancelled = false;
-  Revision compacted = 0;
   std::string cancel_reason;
   std::vector<WatchEvent> events;
 };
 
-std::optional<RangeAnswer> decode_range(std::string_view bytes, Header* header = nullptr);
+std::optional<RangeAnswer> decode_range(std::string_view bytes);
 std::optional<TxnAnswer> decode_txn(std::string_view bytes);
 // What was removed.
 std::optional<std::vector<KeyValue>> decode_remove(std::string_view bytes);

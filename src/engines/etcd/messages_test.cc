@@ -87,12 +87,11 @@ TEST(EtcdMessagesTest, ATransactionsAnswerIsReadPartByPart) {
   EXPECT_EQ(answer->header.term, 3U);
   ASSERT_EQ(answer->parts.size(), 3U);
   EXPECT_EQ(answer->first(0), nullptr);
-  ASSERT_EQ(answer->parts[1].range.pairs.size(), 2U);
+  ASSERT_EQ(answer->parts[1].pairs.size(), 2U);
   EXPECT_EQ(answer->first(1)->key, "a");
   EXPECT_EQ(answer->first(1)->created, 5);
   EXPECT_EQ(answer->first(1)->lease, 9);
-  EXPECT_EQ(answer->parts[1].range.count, 2);
-  EXPECT_EQ(answer->parts[2].deleted, 1);
+  EXPECT_EQ(answer->parts[1].count, 2);
   EXPECT_EQ(answer->first(99), nullptr);
 }
 

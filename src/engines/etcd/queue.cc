@@ -22,7 +22,7 @@ Range range_of(const std::string& begin, const std::string& end, Order order, st
                .keys_only = keys_only};
 }
 
-// The parts of a look: the claim's own key, then by mode
+// The parts of an answer: the claim's own key, then by mode
 //   exclusive  the newest three: itself, the one before it, and whether there is another before that
 //   shared     the newest of those that are not shared, in two ranges
 //   permit     the newest three; the oldest N + 1; a permit of another number, in two ranges
@@ -41,88 +41,88 @@ std::size_t oldest_part(Mode mode) {
 
 struct Parts {
   const TxnAnswer& answer;
-  std::size_t from;
   const Keys& keys;
   Mode mode;
 
-  const KeyValue* oldest() const { return answer.first(from + oldest_part(mode)); }
+  const KeyValue* oldest() const { return answer.first(oldest_part(mode)); }
   const std::vector<KeyValue>& pairs(Part part) const {
     static const Eternal<std::vector<KeyValue>> none = std::vector<KeyValue>();
-    const std::size_t at = from + static_cast<std::size_t>(part);
-    return at < answer.parts.size() ? answer.parts[at].range.pairs : *none;
+    const auto at = static_cast<std::size_t>(part);
+    return at < answer.parts.size() ? answer.parts[at].pairs : *none;
   }
   Entry entry(const KeyValue& pair) const { return entry_of(keys, pair); }
 };
 
-InTheWay in_the_way(const Entry& entry, bool last) {
-  return InTheWay{.key = entry.key, .created = entry.created, .mode = entry.mode, .last = last};
+Predecessor predecessor(const Entry& entry, bool end_grants) {
+  return Predecessor{
+      .key = entry.key, .created = entry.created, .mode = entry.mode, .end_grants = end_grants};
 }
 
-// An exclusive claim that holds is alone: what comes next waits for nobody else.
+// An exclusive claim that holds is alone: the next one waits for nobody else.
 bool holds_alone(const Entry& entry, Revision oldest = 0) {
   return entry.mode == Mode::exclusive && (entry.created == oldest || entry.note.granted);
 }
 
-void judge_exclusive(const Parts& parts, Standing& standing) {
+void judge_exclusive(const Parts& parts, Position& position) {
   const std::vector<KeyValue>& newest = parts.pairs(kNewest);
-  if (newest.empty() || newest.front().created != standing.created) {
-    standing.state = Standing::State::unclear;
+  if (newest.empty() || newest.front().created != position.created) {
+    position.state = Position::State::hidden;
     return;
   }
-  standing.state = newest.size() == 1 ? Standing::State::holds : Standing::State::waits;
+  position.state = newest.size() == 1 ? Position::State::holds : Position::State::waits;
   if (newest.size() == 1) return;
   const Entry before = parts.entry(newest[1]);
-  standing.in_the_way = {in_the_way(before, newest.size() == 2 || holds_alone(before))};
+  position.predecessors = {predecessor(before, newest.size() == 2 || holds_alone(before))};
 }
 
-void judge_shared(const Parts& parts, Standing& standing) {
+void judge_shared(const Parts& parts, Position& position) {
   const Revision oldest = parts.oldest() ? parts.oldest()->created : 0;
   std::optional<Entry> nearest;
   for (const Part part : {kNewest, kBeside}) {
     for (const KeyValue& pair : parts.pairs(part)) {
-      if (pair.created > standing.created) {
-        standing.state = Standing::State::unclear;  // It came after us, and hides who was before.
+      if (pair.created > position.created) {
+        position.state = Position::State::hidden;  // This one came after us, and hides another.
         return;
       }
       if (!nearest || pair.created > nearest->created) nearest = parts.entry(pair);
     }
   }
-  standing.state = nearest ? Standing::State::waits : Standing::State::holds;
-  if (nearest) standing.in_the_way = {in_the_way(*nearest, holds_alone(*nearest, oldest))};
+  position.state = nearest ? Position::State::waits : Position::State::holds;
+  if (nearest) position.predecessors = {predecessor(*nearest, holds_alone(*nearest, oldest))};
 }
 
-void judge_permit(const Parts& parts, const Claim& claim, Standing& standing) {
+void judge_permit(const Parts& parts, const Claim& claim, Position& position) {
   for (const Part part : {kOther, kOtherBeside}) {
     for (const KeyValue& pair : parts.pairs(part)) {
-      if (pair.created > standing.created) continue;  // That one will be refused.
-      standing.state = Standing::State::other_number;
-      standing.other_permits = parts.entry(pair).permits;
+      if (pair.created > position.created) continue;  // That one will be refused.
+      position.state = Position::State::other_limit;
+      position.other_permits = parts.entry(pair).permits;
       return;
     }
   }
-  std::vector<InTheWay> before;
+  std::vector<Predecessor> before;
   bool all_permits = true;
   for (const KeyValue& pair : parts.pairs(kBeside)) {
-    if (pair.created >= standing.created) continue;
+    if (pair.created >= position.created) continue;
     const Entry entry = parts.entry(pair);
     all_permits = all_permits && entry.mode == Mode::permit;
-    before.push_back(in_the_way(entry, true));
+    before.push_back(predecessor(entry, true));
   }
   if (all_permits && before.size() < claim.permits) {
-    standing.state = Standing::State::holds;
+    position.state = Position::State::holds;
     return;
   }
-  standing.state = Standing::State::waits;
+  position.state = Position::State::waits;
   if (all_permits && before.size() == claim.permits) {
-    standing.in_the_way = std::move(before);  // The next who gives one back makes room for us.
+    position.predecessors = std::move(before);  // The next permit that is given back is ours.
     return;
   }
   const std::vector<KeyValue>& newest = parts.pairs(kNewest);
-  if (newest.size() < 2 || newest.front().created != standing.created) {
-    standing.state = Standing::State::unclear;
+  if (newest.size() < 2 || newest.front().created != position.created) {
+    position.state = Position::State::hidden;
     return;
   }
-  standing.in_the_way = {in_the_way(parts.entry(newest[1]), false)};
+  position.predecessors = {predecessor(parts.entry(newest[1]), false)};
 }
 
 Busy busy_of(const Parts& parts, bool present) {
@@ -132,16 +132,16 @@ Busy busy_of(const Parts& parts, bool present) {
   busy.holder = oldest.label();
   busy.token = static_cast<std::uint64_t>(oldest.created);
   if (!oldest.foreign) busy.expires_in = oldest.note.ttl;
-  const std::int64_t all = parts.answer.parts[parts.from + oldest_part(parts.mode)].range.count;
-  const std::int64_t before = 1 + (present ? 1 : 0);  // who holds, and the claim itself
-  busy.rank = static_cast<std::uint64_t>(all > before ? all - before : 0);
+  const std::int64_t all = parts.answer.parts[oldest_part(parts.mode)].count;
+  const std::int64_t others = 1 + (present ? 1 : 0);  // the holder, and the claim itself
+  busy.rank = static_cast<std::uint64_t>(all > others ? all - others : 0);
   return busy;
 }
 
 }  // namespace
 
-void add_look(Txn& txn, Txn::Branch branch, const Keys& keys, const Claim& claim,
-              const std::string& own, Revision created, Look how) {
+void add_reads(Txn& txn, Txn::Branch branch, const Keys& keys, const Claim& claim,
+               const std::string& own, Revision created, Detail detail) {
   const auto add = [&](const Range& range) { txn.range(branch, range); };
   if (!own.empty()) add(Range{.key = own, .end = {}});
   if (claim.mode == Mode::shared) {
@@ -158,58 +158,58 @@ void add_look(Txn& txn, Txn::Branch branch, const Keys& keys, const Claim& claim
     add(range_of(keys.permits_begin, begin, Order::oldest_first, 1, created, true));
     add(range_of(end, keys.permits_end, Order::oldest_first, 1, created, true));
   }
-  if (how == Look::with_holder || claim.mode == Mode::shared) {
+  if (detail == Detail::with_holder || claim.mode == Mode::shared) {
     add(range_of(keys.base, keys.end, Order::oldest_first, 1, 0));
   }
 }
 
-Standing standing_of(const Keys& keys, const Claim& claim, const TxnAnswer& answer,
-                     std::size_t from) {
-  const Parts parts{answer, from, keys, claim.mode};
-  Standing standing;
-  standing.seen_at = answer.header.revision;
-  // (Another's claim in our place would be a mistake of ours; it must not become our hold.)
+Position position_of(const Keys& keys, const Claim& claim, const TxnAnswer& answer) {
+  const Parts parts{answer, keys, claim.mode};
+  Position position;
+  position.seen_at = answer.header.revision;
+  // (Another claim at our key would be a mistake of ours; it must not become our hold.)
   const bool present =
       !parts.pairs(kOwn).empty() && parts.entry(parts.pairs(kOwn).front()).id == claim.id;
-  standing.busy = busy_of(parts, present);
+  position.busy = busy_of(parts, present);
   if (present) {
-    standing.created = parts.pairs(kOwn).front().created;
-    standing.lease = parts.pairs(kOwn).front().lease;
-    if (claim.mode == Mode::exclusive) judge_exclusive(parts, standing);
-    if (claim.mode == Mode::shared) judge_shared(parts, standing);
-    if (claim.mode == Mode::permit) judge_permit(parts, claim, standing);
-    return standing;
+    position.created = parts.pairs(kOwn).front().created;
+    position.lease = parts.pairs(kOwn).front().lease;
+    if (claim.mode == Mode::exclusive) judge_exclusive(parts, position);
+    if (claim.mode == Mode::shared) judge_shared(parts, position);
+    if (claim.mode == Mode::permit) judge_permit(parts, claim, position);
+    return position;
   }
-  // For those who only look: is there room, and is the number right?
-  if (claim.mode != Mode::permit) return standing;
-  standing.created = INT64_MAX;
-  judge_permit(parts, claim, standing);
-  standing.created = 0;
-  if (standing.state != Standing::State::other_number && standing.state != Standing::State::holds) {
-    standing.state = Standing::State::waits;
+  // A permit that is only asked for: is there room, and is the number right?
+  if (claim.mode != Mode::permit) return position;
+  position.created = INT64_MAX;
+  judge_permit(parts, claim, position);
+  position.created = 0;
+  if (position.state != Position::State::other_limit && position.state != Position::State::holds) {
+    position.state = Position::State::waits;
   }
-  return standing;
+  return position;
 }
 
-News news_of(InTheWay& key, const Keys& keys, const Claim& claim, const WatchEvent& event) {
-  // Of a claim that had the key before this one.
-  if (event.pair.modified < key.created) return News::nothing;
+Effect effect_of(Predecessor& predecessor, const Keys& keys, const Claim& claim,
+                 const WatchEvent& event) {
+  // An earlier claim's, at the same key.
+  if (event.pair.modified < predecessor.created) return Effect::none;
   if (event.removed) {
-    if (key.last) return News::our_turn;
-    // What it was when it ended: the holder, alone? Then whatever was before it is gone.
-    const bool held = event.before && event.before->created == key.created &&
+    if (predecessor.end_grants) return Effect::granted;
+    // If it held alone when it ended, everything before it is gone.
+    const bool held = event.before && event.before->created == predecessor.created &&
                       claim.mode != Mode::permit && holds_alone(entry_of(keys, *event.before));
-    return held ? News::our_turn : News::look_again;
+    return held ? Effect::granted : Effect::read_again;
   }
-  // (A claim that came later has the key now: so ours to watch is gone.)
-  if (event.pair.created > key.created) return News::look_again;
+  // (A later claim has the key now, so the one that we watched is gone.)
+  if (event.pair.created > predecessor.created) return Effect::read_again;
   const Entry entry = entry_of(keys, event.pair);
-  if (!entry.note.granted || key.last) return News::nothing;
+  if (!entry.note.granted || predecessor.end_grants) return Effect::none;
   if (claim.mode != Mode::permit && entry.mode == Mode::exclusive) {
-    key.last = true;  // It holds now, and alone.
-    return News::nothing;
+    predecessor.end_grants = true;  // It holds now, and alone.
+    return Effect::none;
   }
-  return claim.mode == Mode::permit ? News::look_again : News::nothing;
+  return claim.mode == Mode::permit ? Effect::read_again : Effect::none;
 }
 
 std::size_t count_holders(const std::vector<Entry>& entries) {

@@ -1,5 +1,5 @@
-// The queue of a lock: what to ask etcd for, and what its answer means for a claim. Pure; all
-// reading and writing is done by the engine.
+// The queue of a lock: what to read from etcd, and what the answer means for a claim. Pure; all
+// input and output is the acquisition's.
 //
 // Who holds: the keys in the order of their create revisions, as long as each may hold together
 // with all before it. So an exclusive claim holds when its key is the oldest of all, a shared one
@@ -13,50 +13,51 @@
 
 namespace holdfast::internal::etcd {
 
-// A key in the way of a claim that waits.
-struct InTheWay {
+// A key that a waiting claim watches.
+struct Predecessor {
   std::string key;
   Revision created = 0;
   Mode mode = Mode::exclusive;
-  // Its end is our turn, without another look: everything before us is known to hold, or to be
-  // this one alone. (Its holder says when it begins to hold: see Note::granted.)
-  bool last = false;
+  // Its end grants us the lock, and nothing has to be read: it is known to hold alone, or everything
+  // before us holds. (A claim that had to wait says so when it holds: see Note::granted.)
+  bool end_grants = false;
 
-  friend bool operator==(const InTheWay&, const InTheWay&) = default;
+  friend bool operator==(const Predecessor&, const Predecessor&) = default;
 };
 
-struct Standing {
+// Where a claim is in its queue.
+struct Position {
   enum class State {
-    absent,  // the claim's key is not there
+    absent,  // its key is not there
     holds,
-    waits,         // for what is in the way
-    other_number,  // others want another number of permits
-    unclear,       // it is there, but what is before it was not seen: look again
+    waits,        // for its predecessors
+    other_limit,  // others want another number of permits
+    hidden,       // it is there, and newer keys hid its predecessors: read again with its revision
   };
   State state = State::absent;
   Revision seen_at = 0;  // the revision of the answer
   Revision created = 0;  // of the claim's key: its token
   LeaseId lease = 0;     // of the claim's key
-  std::vector<InTheWay> in_the_way;
+  std::vector<Predecessor> predecessors;
   std::uint32_t other_permits = 0;
   Busy busy;
 };
 
-// Standing::busy is filled in only with_holder: that costs etcd another scan of the queue.
-enum class Look { plain, with_holder };
+// Position::busy is filled in only with_holder: that costs etcd another scan of the queue.
+enum class Detail { position, with_holder };
 
-// Adds to a transaction what shows where `claim`, whose key is `own`, stands. `created` is its own
+// Adds to a transaction the reads that show where `claim`, whose key is `own`, is. `created` is its own
 // revision; 0 if that is not known, or it is not there: then the newest are shown. Without `own` the
 // caller has to fill in that part of the answer, the first.
-void add_look(Txn& txn, Txn::Branch branch, const Keys& keys, const Claim& claim,
-              const std::string& own, Revision created = 0, Look how = Look::plain);
-// What the answer says; the answers to add_look() begin at the part `from`.
-Standing standing_of(const Keys& keys, const Claim& claim, const TxnAnswer& answer,
-                     std::size_t from);
+void add_reads(Txn& txn, Txn::Branch branch, const Keys& keys, const Claim& claim,
+               const std::string& own, Revision created = 0, Detail detail = Detail::position);
+// What the answer to add_reads() says.
+Position position_of(const Keys& keys, const Claim& claim, const TxnAnswer& answer);
 
-// What an event at a key in the way means.
-enum class News { nothing, our_turn, look_again };
-News news_of(InTheWay& key, const Keys& keys, const Claim& claim, const WatchEvent& event);
+// What an event at a predecessor means.
+enum class Effect { none, granted, read_again };
+Effect effect_of(Predecessor& predecessor, const Keys& keys, const Claim& claim,
+                 const WatchEvent& event);
 
 // REQUIRES: sorted by create revision. How many of the first hold.
 std::size_t count_holders(const std::vector<Entry>& entries);

@@ -8,12 +8,12 @@
 namespace holdfast::internal::etcd {
 namespace {
 
-using State = Standing::State;
+using State = Position::State;
 
-// A lock's keys as etcd would show them to a claim: what add_look() asks for, answered here.
-class Shelf {
+// A lock's keys as etcd would show them to a claim: what add_reads() asks for, answered here.
+class FakeQueue {
  public:
-  explicit Shelf(std::string_view name = "x") : keys(std::string(), Name(name)) {}
+  explicit FakeQueue(std::string_view name = "x") : keys(std::string(), Name(name)) {}
 
   Claim claim(std::uint8_t who, Mode mode = Mode::exclusive, std::uint32_t permits = 1) const {
     return Claim{.name = "x",
@@ -35,21 +35,21 @@ class Shelf {
     std::erase_if(pairs_, [&](const KeyValue& pair) { return pair.key == keys.of(claim); });
   }
 
-  Standing standing(const Claim& claim, Revision created = 0) const {
+  Position position(const Claim& claim, Revision created = 0) const {
     TxnAnswer answer;
     answer.header.revision = revision_;
     const auto part = [&](const std::string& begin, const std::string& end, Range::Order order,
                           std::size_t limit, Revision until) {
-      TxnAnswer::Part found;
+      RangeAnswer found;
       for (const KeyValue& pair : pairs_) {
         const bool inside = end.empty() ? pair.key == begin : pair.key >= begin && pair.key < end;
-        if (inside && (until == 0 || pair.created <= until)) found.range.pairs.push_back(pair);
+        if (inside && (until == 0 || pair.created <= until)) found.pairs.push_back(pair);
       }
-      found.range.count = static_cast<std::int64_t>(found.range.pairs.size());
+      found.count = static_cast<std::int64_t>(found.pairs.size());
       if (order == Range::Order::newest_first) {
-        std::reverse(found.range.pairs.begin(), found.range.pairs.end());
+        std::reverse(found.pairs.begin(), found.pairs.end());
       }
-      if (limit != 0 && found.range.pairs.size() > limit) found.range.pairs.resize(limit);
+      if (limit != 0 && found.pairs.size() > limit) found.pairs.resize(limit);
       answer.parts.push_back(std::move(found));
     };
     const auto oldest = Range::Order::oldest_first;
@@ -67,7 +67,7 @@ class Shelf {
       part(keys.permits_end_of(claim.permits), keys.permits_end, oldest, 1, created);
     }
     part(keys.base, keys.end, oldest, 1, 0);
-    return standing_of(keys, claim, answer, 0);
+    return position_of(keys, claim, answer);
   }
 
   const Keys keys;
@@ -78,154 +78,155 @@ class Shelf {
 };
 
 TEST(EtcdQueueTest, TheOldestHoldsAndTheNextWaitsForItsEnd) {
-  Shelf shelf;
-  const Revision first = shelf.add(shelf.claim(1));
-  shelf.add(shelf.claim(2));
-  EXPECT_EQ(shelf.standing(shelf.claim(1), first).state, State::holds);
-  const Standing second = shelf.standing(shelf.claim(2));
+  FakeQueue queue;
+  const Revision first = queue.add(queue.claim(1));
+  queue.add(queue.claim(2));
+  EXPECT_EQ(queue.position(queue.claim(1), first).state, State::holds);
+  const Position second = queue.position(queue.claim(2));
   EXPECT_EQ(second.state, State::waits);
-  ASSERT_EQ(second.in_the_way.size(), 1U);
-  EXPECT_EQ(second.in_the_way[0].created, first);
-  EXPECT_TRUE(second.in_the_way[0].last);
+  ASSERT_EQ(second.predecessors.size(), 1U);
+  EXPECT_EQ(second.predecessors[0].created, first);
+  EXPECT_TRUE(second.predecessors[0].end_grants);
 }
 
 TEST(EtcdQueueTest, TheThirdMustLookAgainUntilItHearsThatTheSecondHolds) {
-  Shelf shelf;
-  shelf.add(shelf.claim(1));
-  const Revision second = shelf.add(shelf.claim(2));
-  shelf.add(shelf.claim(3));
-  Standing third = shelf.standing(shelf.claim(3));
-  ASSERT_EQ(third.in_the_way.size(), 1U);
-  InTheWay& key = third.in_the_way[0];
+  FakeQueue queue;
+  queue.add(queue.claim(1));
+  const Revision second = queue.add(queue.claim(2));
+  queue.add(queue.claim(3));
+  Position third = queue.position(queue.claim(3));
+  ASSERT_EQ(third.predecessors.size(), 1U);
+  Predecessor& key = third.predecessors[0];
   EXPECT_EQ(key.created, second);
-  EXPECT_FALSE(key.last);
+  EXPECT_FALSE(key.end_grants);
   WatchEvent gone{.removed = true, .pair = {}};
   gone.pair.modified = second - 1;
-  EXPECT_EQ(news_of(key, shelf.keys, shelf.claim(3), gone), News::nothing)
+  EXPECT_EQ(effect_of(key, queue.keys, queue.claim(3), gone), Effect::none)
       << "whoever had the key before";
   gone.pair.modified = second + 3;
-  EXPECT_EQ(news_of(key, shelf.keys, shelf.claim(3), gone), News::look_again)
+  EXPECT_EQ(effect_of(key, queue.keys, queue.claim(3), gone), Effect::read_again)
       << "its session may have ended while it waited";
 
   WatchEvent marked;
   marked.pair.key = key.key;
   marked.pair.modified = second + 2;
   marked.pair.value = Note{.granted = true, .ttl = {}, .since = {}, .label = {}}.encode();
-  EXPECT_EQ(news_of(key, shelf.keys, shelf.claim(3), marked), News::nothing);
-  EXPECT_EQ(news_of(key, shelf.keys, shelf.claim(3), gone), News::our_turn);
+  EXPECT_EQ(effect_of(key, queue.keys, queue.claim(3), marked), Effect::none);
+  EXPECT_EQ(effect_of(key, queue.keys, queue.claim(3), gone), Effect::granted);
 }
 
 TEST(EtcdQueueTest, WhatAKeyWasWhenItEndedSaysWhetherItHeld) {
-  Shelf shelf;
-  shelf.add(shelf.claim(1));
-  const Revision second = shelf.add(shelf.claim(2));
-  shelf.add(shelf.claim(3));
-  const InTheWay seen = shelf.standing(shelf.claim(3)).in_the_way.at(0);
-  const auto news = [&](bool granted, Revision created, const Claim& claim) {
-    InTheWay key = seen;
+  FakeQueue queue;
+  queue.add(queue.claim(1));
+  const Revision second = queue.add(queue.claim(2));
+  queue.add(queue.claim(3));
+  const Predecessor seen = queue.position(queue.claim(3)).predecessors.at(0);
+  const auto effect = [&](bool granted, Revision created, const Claim& claim) {
+    Predecessor key = seen;
     KeyValue before;
     before.key = key.key;
     before.created = created;
     before.value = Note{.granted = granted, .ttl = {}, .since = {}, .label = {}}.encode();
     WatchEvent gone{.removed = true, .pair = {}, .before = before};
     gone.pair.modified = second + 3;
-    return news_of(key, shelf.keys, claim, gone);
+    return effect_of(key, queue.keys, claim, gone);
   };
-  EXPECT_EQ(news(true, second, shelf.claim(3)), News::our_turn);
-  EXPECT_EQ(news(false, second, shelf.claim(3)), News::look_again) << "it was waiting itself";
-  EXPECT_EQ(news(true, second - 1, shelf.claim(3)), News::look_again) << "that was another claim";
-  EXPECT_EQ(news(true, second, shelf.claim(3, Mode::permit, 2)), News::look_again);
+  EXPECT_EQ(effect(true, second, queue.claim(3)), Effect::granted);
+  EXPECT_EQ(effect(false, second, queue.claim(3)), Effect::read_again) << "it was waiting itself";
+  EXPECT_EQ(effect(true, second - 1, queue.claim(3)), Effect::read_again)
+      << "that was another claim";
+  EXPECT_EQ(effect(true, second, queue.claim(3, Mode::permit, 2)), Effect::read_again);
 }
 
 TEST(EtcdQueueTest, AnAbsentClaimDoesNotHold) {
-  Shelf shelf;
-  EXPECT_EQ(shelf.standing(shelf.claim(1)).state, State::absent);
-  shelf.add(shelf.claim(2));
-  EXPECT_EQ(shelf.standing(shelf.claim(1)).state, State::absent);
+  FakeQueue queue;
+  EXPECT_EQ(queue.position(queue.claim(1)).state, State::absent);
+  queue.add(queue.claim(2));
+  EXPECT_EQ(queue.position(queue.claim(1)).state, State::absent);
 }
 
 TEST(EtcdQueueTest, WhoIsHiddenByNewerOnesAsksAgainWithItsRevision) {
-  Shelf shelf;
-  shelf.add(shelf.claim(1));
-  const Revision mine = shelf.add(shelf.claim(2));
-  shelf.add(shelf.claim(3));
-  shelf.add(shelf.claim(4));
-  EXPECT_EQ(shelf.standing(shelf.claim(2)).state, State::unclear);
-  EXPECT_EQ(shelf.standing(shelf.claim(2), mine).state, State::waits);
+  FakeQueue queue;
+  queue.add(queue.claim(1));
+  const Revision mine = queue.add(queue.claim(2));
+  queue.add(queue.claim(3));
+  queue.add(queue.claim(4));
+  EXPECT_EQ(queue.position(queue.claim(2)).state, State::hidden);
+  EXPECT_EQ(queue.position(queue.claim(2), mine).state, State::waits);
 }
 
 TEST(EtcdQueueTest, AForeignKeyIsExclusive) {
-  Shelf shelf;
-  const Revision foreign = shelf.add(shelf.keys.base + "694d8c3e5b6f7a01", "");
+  FakeQueue queue;
+  const Revision foreign = queue.add(queue.keys.base + "694d8c3e5b6f7a01", "");
   for (const Mode mode : {Mode::exclusive, Mode::shared, Mode::permit}) {
-    const Claim claim = shelf.claim(1, mode, 2);
-    shelf.add(claim);
-    const Standing standing = shelf.standing(claim);
-    EXPECT_EQ(standing.state, State::waits) << mode_name(mode);
-    ASSERT_EQ(standing.in_the_way.size(), 1U);
-    EXPECT_EQ(standing.in_the_way[0].created, foreign);
-    EXPECT_THAT(standing.busy.holder, testing::HasSubstr("foreign"));
-    shelf.remove(claim);
+    const Claim claim = queue.claim(1, mode, 2);
+    queue.add(claim);
+    const Position position = queue.position(claim);
+    EXPECT_EQ(position.state, State::waits) << mode_name(mode);
+    ASSERT_EQ(position.predecessors.size(), 1U);
+    EXPECT_EQ(position.predecessors[0].created, foreign);
+    EXPECT_THAT(position.busy.holder, testing::HasSubstr("foreign"));
+    queue.remove(claim);
   }
 }
 
 TEST(EtcdQueueTest, ReadersHoldTogetherAndWaitForTheNearestWriterBeforeThem) {
-  Shelf shelf;
-  shelf.add(shelf.claim(1, Mode::shared));
-  const Claim second = shelf.claim(2, Mode::shared);
-  shelf.add(second);
-  EXPECT_EQ(shelf.standing(second).state, State::holds);
-  const Revision writer = shelf.add(shelf.claim(3));
-  const Claim late = shelf.claim(4, Mode::shared);
-  const Revision mine = shelf.add(late);
-  const Standing standing = shelf.standing(late);
-  EXPECT_EQ(standing.state, State::waits);
-  ASSERT_EQ(standing.in_the_way.size(), 1U);
-  EXPECT_EQ(standing.in_the_way[0].created, writer);
-  EXPECT_FALSE(standing.in_the_way[0].last) << "it waits itself";
-  EXPECT_EQ(shelf.standing(late, mine).state, State::waits);
+  FakeQueue queue;
+  queue.add(queue.claim(1, Mode::shared));
+  const Claim second = queue.claim(2, Mode::shared);
+  queue.add(second);
+  EXPECT_EQ(queue.position(second).state, State::holds);
+  const Revision writer = queue.add(queue.claim(3));
+  const Claim late = queue.claim(4, Mode::shared);
+  const Revision mine = queue.add(late);
+  const Position position = queue.position(late);
+  EXPECT_EQ(position.state, State::waits);
+  ASSERT_EQ(position.predecessors.size(), 1U);
+  EXPECT_EQ(position.predecessors[0].created, writer);
+  EXPECT_FALSE(position.predecessors[0].end_grants) << "it waits itself";
+  EXPECT_EQ(queue.position(late, mine).state, State::waits);
 }
 
 TEST(EtcdQueueTest, AWriterBehindReadersWaitsForTheLastAndLooksAgain) {
-  Shelf shelf;
-  shelf.add(shelf.claim(1, Mode::shared));
-  const Revision last = shelf.add(shelf.claim(2, Mode::shared));
-  shelf.add(shelf.claim(3));
-  const Standing standing = shelf.standing(shelf.claim(3));
-  ASSERT_EQ(standing.in_the_way.size(), 1U);
-  EXPECT_EQ(standing.in_the_way[0].created, last);
-  EXPECT_FALSE(standing.in_the_way[0].last);
-  shelf.remove(shelf.claim(1, Mode::shared));
-  EXPECT_TRUE(shelf.standing(shelf.claim(3)).in_the_way.at(0).last);
+  FakeQueue queue;
+  queue.add(queue.claim(1, Mode::shared));
+  const Revision last = queue.add(queue.claim(2, Mode::shared));
+  queue.add(queue.claim(3));
+  const Position position = queue.position(queue.claim(3));
+  ASSERT_EQ(position.predecessors.size(), 1U);
+  EXPECT_EQ(position.predecessors[0].created, last);
+  EXPECT_FALSE(position.predecessors[0].end_grants);
+  queue.remove(queue.claim(1, Mode::shared));
+  EXPECT_TRUE(queue.position(queue.claim(3)).predecessors.at(0).end_grants);
 }
 
 TEST(EtcdQueueTest, AsManyPermitsHoldAsThereAre) {
-  Shelf shelf;
-  for (std::uint8_t who = 1; who <= 4; ++who) shelf.add(shelf.claim(who, Mode::permit, 2));
-  const auto standing = [&](std::uint8_t who) {
-    const Claim claim = shelf.claim(who, Mode::permit, 2);
-    return shelf.standing(claim, shelf.standing(claim).created);
+  FakeQueue queue;
+  for (std::uint8_t who = 1; who <= 4; ++who) queue.add(queue.claim(who, Mode::permit, 2));
+  const auto position = [&](std::uint8_t who) {
+    const Claim claim = queue.claim(who, Mode::permit, 2);
+    return queue.position(claim, queue.position(claim).created);
   };
-  EXPECT_EQ(standing(1).state, State::holds);
-  EXPECT_EQ(standing(2).state, State::holds);
-  const Standing next = standing(3);
+  EXPECT_EQ(position(1).state, State::holds);
+  EXPECT_EQ(position(2).state, State::holds);
+  const Position next = position(3);
   EXPECT_EQ(next.state, State::waits);
-  EXPECT_EQ(next.in_the_way.size(), 2U) << "whoever gives one back makes room";
-  EXPECT_TRUE(next.in_the_way[0].last);
-  const Standing behind = standing(4);
-  ASSERT_EQ(behind.in_the_way.size(), 1U);
-  EXPECT_FALSE(behind.in_the_way[0].last);
+  EXPECT_EQ(next.predecessors.size(), 2U) << "whoever gives one back makes room";
+  EXPECT_TRUE(next.predecessors[0].end_grants);
+  const Position behind = position(4);
+  ASSERT_EQ(behind.predecessors.size(), 1U);
+  EXPECT_FALSE(behind.predecessors[0].end_grants);
 }
 
 TEST(EtcdQueueTest, AnotherNumberOfPermitsIsSeenByWhoComesLater) {
-  Shelf shelf;
-  shelf.add(shelf.claim(1, Mode::permit, 3));
-  const Claim other = shelf.claim(2, Mode::permit, 4);
-  shelf.add(other);
-  const Standing refused = shelf.standing(other);
-  EXPECT_EQ(refused.state, State::other_number);
+  FakeQueue queue;
+  queue.add(queue.claim(1, Mode::permit, 3));
+  const Claim other = queue.claim(2, Mode::permit, 4);
+  queue.add(other);
+  const Position refused = queue.position(other);
+  EXPECT_EQ(refused.state, State::other_limit);
   EXPECT_EQ(refused.other_permits, 3U);
-  EXPECT_EQ(shelf.standing(shelf.claim(1, Mode::permit, 3)).state, State::holds);
+  EXPECT_EQ(queue.position(queue.claim(1, Mode::permit, 3)).state, State::holds);
 }
 
 TEST(EtcdQueueTest, WhoHoldsIsDecidedInTheOrderOfTheQueue) {

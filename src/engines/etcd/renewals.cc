@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/unreachable_instead_of_unknown.h"
+#include "engines/etcd/releases.h"
 
 namespace holdfast::internal::etcd {
 
@@ -15,32 +16,21 @@ Failure no_longer_held(const Claim& claim) {
 
 Task<std::vector<Result<Grant>>> Renewals::renew(std::span<const Hold> holds, Deadline deadline) {
   std::vector<Result<Grant>> outcomes(holds.size(), Failure(Code::unreachable, "not asked"));
-  std::map<SessionPtr, std::vector<Item>> by_session;
-  std::vector<Item> unknown;
+  TaskGroup searches(runtime_);
   for (std::size_t i = 0; i < holds.size(); ++i) {
-    const Claim& claim = holds[i].claim;
-    const Holding* const holding = holdings_.find(claim.id);
-    Item item{&holds[i], holding ? holding->key : std::string(), &outcomes[i]};
-    if (holding && holding->session->lost && !holding->moving) {
-      outcomes[i] = no_longer_held(claim);
-    } else if (holding) {
-      by_session[holding->session].push_back(std::move(item));
+    if (claims_.held(holds[i].claim.id)) continue;
+    searches.spawn(find_session(Item{&holds[i], &outcomes[i]}, deadline));
+  }
+  if (searches.size() != 0) static_cast<void>(co_await searches.join(Deadline::never()));
+  std::map<SessionPtr, Items> by_session;
+  for (std::size_t i = 0; i < holds.size(); ++i) {
+    const HeldKey* const held = claims_.held(holds[i].claim.id);
+    if (!held) continue;  // find_session() has said why.
+    if (held->session->lost && !held->moving) {
+      outcomes[i] = no_longer_held(holds[i].claim);
     } else {
-      unknown.push_back(std::move(item));
+      by_session[held->session].push_back(Item{&holds[i], &outcomes[i], held->key});
     }
-  }
-  std::vector<SessionPtr> found(unknown.size());
-  if (!unknown.empty()) {
-    TaskGroup searches(runtime_);
-    for (std::size_t i = 0; i < unknown.size(); ++i) {
-      searches.spawn(find_session(unknown[i], deadline, found[i]));
-    }
-    static_cast<void>(co_await searches.join(Deadline::never()));
-  }
-  for (std::size_t i = 0; i < unknown.size(); ++i) {
-    if (!found[i]) continue;
-    unknown[i].key = holdings_.find(unknown[i].hold->claim.id)->key;
-    by_session[found[i]].push_back(unknown[i]);
   }
   TaskGroup group(runtime_);
   for (auto& [session, items] : by_session) {
@@ -50,32 +40,28 @@ Task<std::vector<Result<Grant>>> Renewals::renew(std::span<const Hold> holds, De
   co_return outcomes;
 }
 
-Task<void> Renewals::find_session(Item item, Deadline deadline, SessionPtr& session) {
+Task<void> Renewals::find_session(Item item, Deadline deadline) {
   const Claim& claim = item.hold->claim;
-  const Keys keys(prefix_, claim.name);
-  const Result<std::optional<KeyValue>> found =
-      co_await find_claim(cluster_, keys, claim, std::string(), deadline);
+  const auto found = co_await find_claim(cluster_, claim, std::string(), deadline);
   if (!found) {
-    *item.outcome = unreachable_instead_of_unknown(found.failure());
+    *item.outcome = found.failure();
     co_return;
   }
   const std::optional<KeyValue>& pair = *found;
-  const auto token = static_cast<Revision>(item.hold->token.value());
-  if (!pair || pair->created != token || pair->lease == 0) {
+  if (!pair || pair->created != item.token() || pair->lease == 0) {
     *item.outcome = no_longer_held(claim);
     co_return;
   }
-  session = std::make_shared<Session>();
+  auto session = std::make_shared<Session>();
   session->lease = pair->lease;
   session->shared = false;
-  // It was granted for this ttl or more; how long the server says is told by the keep-alive.
+  // It was granted for this ttl or more; the keep-alive tells how long it is.
   session->ttl = claim.ttl;
-  holdings_.remember(claim, Holding{session, pair->key, token}, {});
+  claims_.hold(
+      HeldKey{.id = claim.id, .session = session, .key = pair->key, .token = item.token()});
 }
 
-Task<void> Renewals::renew_session(SessionPtr session, std::vector<Item> items, Deadline deadline) {
-  // Not more than etcd takes in one transaction (--max-txn-ops is 128 by default).
-  constexpr std::size_t kPart = 100;
+Task<void> Renewals::renew_session(SessionPtr session, Items items, Deadline deadline) {
   const auto all_failed = [&](std::size_t from, const Failure& why) {
     for (std::size_t i = from; i < items.size(); ++i) {
       const bool ended = why.code() == Code::not_held;
@@ -88,16 +74,16 @@ Task<void> Renewals::renew_session(SessionPtr session, std::vector<Item> items, 
       co_await move(std::move(session), std::move(items), deadline);
       co_return;
     }
-    const Result<Sign> sign = co_await sessions_.keep_alive(*session, deadline);
-    if (!sign) {
-      all_failed(begin, sign.failure());
+    const Result<KeepAlive> alive = co_await sessions_.keep_alive(*session, deadline);
+    if (!alive) {
+      all_failed(begin, alive.failure());
       co_return;
     }
     bool confirmed = !session->outdated;
     while (confirmed && begin < items.size()) {
-      const std::size_t size = std::min(kPart, items.size() - begin);
-      const Result<bool> done =
-          co_await renew_part(*session, std::span(items).subspan(begin, size), *sign, deadline);
+      const std::size_t size = std::min(kMaxKeysInTxn, items.size() - begin);
+      const auto part = std::span<const Item>(items).subspan(begin, size);
+      const Result<bool> done = co_await renew_part(session, part, *alive, deadline);
       if (!done) {
         all_failed(begin, done.failure());
         co_return;
@@ -108,7 +94,29 @@ Task<void> Renewals::renew_session(SessionPtr session, std::vector<Item> items, 
   }
 }
 
-Task<void> Renewals::move(SessionPtr session, std::vector<Item> items, Deadline deadline) {
+Task<Result<bool>> Renewals::renew_part(SessionPtr session, std::span<const Item> items,
+                                        KeepAlive keep_alive, Deadline deadline) {
+  Sessions::KeyRevisions keys;
+  for (const Item& item : items) keys.emplace_back(item.key, item.token());
+  const Result<Sessions::Presence> seen =
+      co_await sessions_.check_keys(session, keep_alive, std::move(keys), deadline);
+  if (!seen) co_return seen.failure();
+  if (!seen->confirmed) co_return false;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const Claim& claim = items[i].hold->claim;
+    if (!seen->present[i]) {
+      claims_.forget(claim.id);
+      *items[i].outcome = no_longer_held(claim);
+      continue;
+    }
+    if (HeldKey* held = claims_.held(claim.id)) held->ends_at = keep_alive.sent_at + claim.ttl;
+    *items[i].outcome =
+        Grant{items[i].hold->token, keep_alive.sent_at, std::min(claim.ttl, session->ttl)};
+  }
+  co_return true;
+}
+
+Task<void> Renewals::move(SessionPtr session, Items items, Deadline deadline) {
   constexpr std::size_t kAtOnce = 100;
   for (std::size_t begin = 0; begin < items.size(); begin += kAtOnce) {
     TaskGroup group(runtime_);
@@ -121,65 +129,26 @@ Task<void> Renewals::move(SessionPtr session, std::vector<Item> items, Deadline 
 
 Task<void> Renewals::move_one(SessionPtr session, Item item, Deadline deadline) {
   const Claim claim = item.hold->claim;
-  const Token token = item.hold->token;
-  holdings_.begin_to_move(claim.id);
-  const Result<SessionPtr> next = co_await sessions_.replace(
-      session, claim.ttl, item.key, static_cast<Revision>(token.value()), deadline);
+  if (HeldKey* held = claims_.held(claim.id)) held->moving = true;
+  const Result<SessionPtr> next = co_await sessions_.move_key(item.key, item.token(), claim.ttl,
+                                                              session, !session->shared, deadline);
   if (!next && next.code() != Code::not_held) {
-    *item.outcome = next.failure();
+    *item.outcome = unreachable_instead_of_unknown(next.failure());
     co_return;
   }
-  const Holding* const found = holdings_.find(claim.id);
+  const HeldKey* const found = claims_.held(claim.id);
   if (!next || !found) {  // It may have been released meanwhile.
-    holdings_.forget(claim.id);
+    claims_.forget(claim.id);
     *item.outcome = no_longer_held(claim);
     co_return;
   }
-  Holding holding = *found;
-  holding.session = *next;
-  holding.moving = false;
-  holdings_.forget(claim.id);
-  holdings_.remember(claim, std::move(holding), (*next)->confirmed + claim.ttl);
+  HeldKey held = *found;
+  held.session = *next;
+  held.moving = false;
+  held.ends_at = (*next)->confirmed + claim.ttl;
+  claims_.hold(std::move(held));
   if (!(*next)->shared) sessions_.forget(*next);
-  *item.outcome = Grant{token, (*next)->confirmed, std::min(claim.ttl, (*next)->ttl)};
-}
-
-Task<Result<bool>> Renewals::renew_part(Session& session, std::span<Item> items, const Sign& sign,
-                                        Deadline deadline) {
-  Txn txn;
-  for (const Item& item : items) {
-    txn.if_created_at(item.key, static_cast<Revision>(item.hold->token.value()));
-  }
-  // A transaction that reads nothing would not be linearizable.
-  const Range one{.key = items.front().key, .end = {}, .keys_only = true};
-  txn.range(Txn::Branch::then, one);
-  for (const Item& item : items) {
-    txn.range(Txn::Branch::otherwise, Range{.key = item.key, .end = {}, .keys_only = true});
-  }
-  const Result<Answer> answer = co_await cluster_.call(Method::txn, txn.encode(), deadline);
-  if (!answer && answer.code() == Code::unknown) {
-    co_return Failure(Code::unreachable, answer.message());
-  }
-  if (!answer) co_return answer.failure();
-  const std::optional<TxnAnswer> seen = decode_txn(answer->message);
-  if (!seen) co_return cluster_.failed(Code::unreachable, "an answer that makes no sense");
-  if (!Sessions::confirm(session, sign, seen->header, answer->connection)) co_return false;
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    const Item& item = items[i];
-    const Claim& claim = item.hold->claim;
-    const KeyValue* const pair = seen->first(i);
-    const bool there = seen->succeeded ||
-                       (pair && pair->created == static_cast<Revision>(item.hold->token.value()));
-    if (!there) {
-      holdings_.forget(claim.id);
-      *item.outcome = no_longer_held(claim);
-      continue;
-    }
-    const Duration ttl = std::min(claim.ttl, session.ttl);
-    holdings_.renewed(claim.id, sign.sent_at + claim.ttl);
-    *item.outcome = Grant{item.hold->token, sign.sent_at, ttl};
-  }
-  co_return true;
+  *item.outcome = Grant{item.hold->token, (*next)->confirmed, std::min(claim.ttl, (*next)->ttl)};
 }
 
 }  // namespace holdfast::internal::etcd

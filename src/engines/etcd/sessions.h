@@ -24,17 +24,28 @@
 #include <set>
 #include <stop_token>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "engines/etcd/cluster.h"
 #include "holdfast/engine.h"
 
 namespace holdfast::internal::etcd {
 
-// A hold whose key hangs on a session.
+struct Session;
+using SessionPtr = std::shared_ptr<Session>;
+
+// A hold of this client.
 struct HeldKey {
   ClaimId id;
+  SessionPtr session;  // that its key hangs on
+  std::string key;
   Revision token = 0;
-  BootTime ends_at;  // unless it is renewed, we end it then
+  BootTime ends_at{};  // we remove the key then, unless it is renewed
+  // A request for it was not answered, and may be executed when the hold is over.
+  bool unsure = false;
+  bool ending = false;  // a request to end it was sent, and perhaps not answered
+  bool moving = false;  // a request to move it to another lease was sent, and not answered
 };
 
 struct Session {
@@ -51,35 +62,39 @@ struct Session {
   bool retired = false;
   int users = 0;
   BootTime unused_since{};
-  std::map<std::string, HeldKey> held;  // by key
-  std::set<std::string> orphans;        // keys that such requests may make
+  std::map<std::string, const HeldKey*> held;  // by key; Claims owns them
+  std::set<std::string> orphans;               // keys that such requests may make
   // A key of a claim that has used it. A confirmation needs a read, and the user may be allowed to
   // read the keys of its locks only.
   std::string readable;
+
+  bool usable() const { return !lost && !retired && !outdated; }
 };
 
-using SessionPtr = std::shared_ptr<Session>;
-
 // The answer to a keep-alive, not yet believed.
-struct Sign {
+struct KeepAlive {
   BootTime sent_at;
   std::uint64_t term = 0;
   std::uint64_t connection = 0;
 };
 
+// At most as many keys as etcd takes in one transaction (--max-txn-ops is 128 by default).
+inline constexpr std::size_t kMaxKeysInTxn = 100;
+
 class Sessions {
  public:
-  Sessions(Runtime& runtime, Cluster& cluster, Duration request_timeout);
-  ~Sessions();
+  Sessions(Runtime& runtime, Cluster& cluster)
+      : runtime_(runtime), cluster_(cluster), background_(runtime) {}
+  ~Sessions() { background_.abandon(); }
 
   // Holds that were found gone, or whose session was lost.
   std::function<void(const ClaimId&)> on_gone;
-  std::function<void(const Session&)> on_lost;
+  std::function<void()> on_lost;
 
   // The session for claims of this ttl. `key`: see refresh().
   Task<Result<SessionPtr>> of_ttl(Duration ttl, std::string key, Deadline deadline,
                                   std::stop_token stop);
-  // One of its own. Kept alive until forget() or give_back().
+  // One of its own. Kept alive until forget(), which leaves it to itself, or give_back().
   Task<Result<SessionPtr>> own(Duration ttl, Deadline deadline, std::stop_token stop);
   // The session that has this lease; null if it is none of ours.
   SessionPtr find(LeaseId lease) const;
@@ -89,32 +104,44 @@ class Sessions {
   Task<void> revoke(LeaseId lease);
 
   // Sends a keep-alive. not_held if the lease has ended: the session is lost.
-  Task<Result<Sign>> keep_alive(Session& session, Deadline deadline);
-  // The answer to a linearizable request that was sent after the sign came. True if it makes the
-  // sign believable; then the session is confirmed.
-  static bool confirm(Session& session, const Sign& sign, const Header& header,
+  Task<Result<KeepAlive>> keep_alive(Session& session, Deadline deadline);
+  // `header` and `connection`: of the answer to a linearizable request that was sent after the
+  // keep-alive was answered. True if they make it believable; then the session is confirmed.
+  static bool confirm(Session& session, const KeepAlive& keep_alive, const Header& header,
                       std::uint64_t connection);
   // Keep-alive and confirmation, by reading `key`: one that the user may read. It needs not be there.
   // not_held as above.
   Task<Result<void>> refresh(SessionPtr session, std::string key, Deadline deadline);
 
-  // Moves a claim's key from a session that is outdated to another one: see above. not_held if the key
-  // is gone. unreachable: it may be on either, and must be moved again.
-  Task<Result<SessionPtr>> replace(SessionPtr session, Duration ttl, std::string key,
-                                   Revision token, Deadline deadline);
+  // Whether these keys, with these create revisions, are there. One linearizable read, which also confirms the
+  // session. REQUIRES: at most kMaxKeysInTxn; some, or a key to read is known.
+  struct Presence {
+    bool confirmed = false;
+    std::vector<bool> present;
+  };
+  using KeyRevisions = std::vector<std::pair<std::string, Revision>>;
+  Task<Result<Presence>> check_keys(SessionPtr session, KeepAlive keep_alive, KeyRevisions keys,
+                                    Deadline deadline);
+
+  // Moves a key to a lease of the present leader's: the shared one for its ttl, or one of its own, which is then kept
+  // alive until forget(). Revokes the lease that it was on, if that was its own. not_held if the key is gone.
+  // unknown: it may be on either lease, and must be moved again.
+  Task<Result<SessionPtr>> move_key(std::string key, Revision token, Duration ttl, SessionPtr from,
+                                    bool to_own, Deadline deadline);
 
   void lose(Session& session);
-  // What was sent for `key` may be executed at any time to come.
+  // A request for `key` may be executed at any time to come.
   void retire(Session& session, const std::string& key);
 
-  // Stops keeping alive, and gives back what nobody else needs.
+  // Stops keeping alive, and revokes the shared leases.
   Task<void> close(Deadline deadline);
 
   class Use;
 
  private:
-  struct Slot {
-    explicit Slot(Runtime& runtime) : opened(runtime) {}
+  // One lease is asked for at a time, whoever needs it.
+  struct Shared {
+    explicit Shared(Runtime& runtime) : opened(runtime) {}
     SessionPtr session;
     bool opening = false;
     Event opened;
@@ -123,15 +150,17 @@ class Sessions {
 
   Task<Result<SessionPtr>> open(std::int64_t ttl_s, bool shared, Deadline deadline,
                                 std::stop_token stop);
-  Task<void> open_in_background(std::int64_t ttl_s, std::shared_ptr<Slot> slot);
+  Task<void> open_in_background(std::int64_t ttl_s, std::shared_ptr<Shared> shared);
   Task<void> keep(SessionPtr session);
-  Task<void> look_after(SessionPtr session, Deadline deadline);
+  // One more keep-alive, which also shows whether the holds are still there.
+  Task<void> check(SessionPtr session, Deadline deadline);
+  // Removes holds that nobody renews, although the lease lives on.
   Task<void> end_overdue(SessionPtr session, Deadline deadline);
+  Task<void> remove_orphans(SessionPtr session, Deadline deadline);
 
   Runtime& runtime_;
   Cluster& cluster_;
-  const Duration request_timeout_;
-  std::map<std::int64_t, std::shared_ptr<Slot>> slots_;  // by ttl_s
+  std::map<std::int64_t, std::shared_ptr<Shared>> shared_;  // by ttl_s
   std::set<SessionPtr> kept_;
   TaskGroup background_;  // Last: its tasks end before what they use.
 };

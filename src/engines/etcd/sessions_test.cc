@@ -20,47 +20,47 @@ class EtcdSessionTest : public testing::Test {
   Duration confirmed() const { return session_.confirmed - at(0s); }
 
   Session session_;
-  const Sign sign_{.sent_at = at(5s), .term = 3, .connection = 8};
+  const KeepAlive keep_alive_{.sent_at = at(5s), .term = 3, .connection = 8};
 };
 
 TEST_F(EtcdSessionTest, AKeepAliveCountsFromWhenItWasSentOnceTheSameLeaderHasConfirmedIt) {
-  EXPECT_TRUE(Sessions::confirm(session_, sign_, header(3), 8));
+  EXPECT_TRUE(Sessions::confirm(session_, keep_alive_, header(3), 8));
   EXPECT_EQ(confirmed(), 5s);
 }
 
 // The one that answered the keep-alive may have been replaced before, without knowing.
 TEST_F(EtcdSessionTest, AKeepAliveIsNotBelievedWhenTheNextAnswerIsOfAnotherTerm) {
-  EXPECT_FALSE(Sessions::confirm(session_, sign_, header(4), 8));
-  EXPECT_FALSE(Sessions::confirm(session_, sign_, header(2), 8));
+  EXPECT_FALSE(Sessions::confirm(session_, keep_alive_, header(4), 8));
+  EXPECT_FALSE(Sessions::confirm(session_, keep_alive_, header(2), 8));
   EXPECT_EQ(confirmed(), 0s);
 }
 
 // Terms are those of what a member has applied: of another member they say nothing of the first.
 TEST_F(EtcdSessionTest, AKeepAliveIsNotBelievedWhenAnotherMemberAnswersNext) {
-  EXPECT_FALSE(Sessions::confirm(session_, sign_, header(3), 9));
+  EXPECT_FALSE(Sessions::confirm(session_, keep_alive_, header(3), 9));
   EXPECT_EQ(confirmed(), 0s);
 }
 
 // A leader of that time may be stalled, and revokes it when it goes on.
 TEST_F(EtcdSessionTest, ALeaseOfAnEarlierTermIsNotBelieved) {
   session_.term = 2;
-  EXPECT_FALSE(Sessions::confirm(session_, sign_, header(3), 8));
+  EXPECT_FALSE(Sessions::confirm(session_, keep_alive_, header(3), 8));
   EXPECT_TRUE(session_.outdated);
   session_.term = 3;
-  EXPECT_FALSE(Sessions::confirm(session_, sign_, header(3), 8)) << "once and for all";
+  EXPECT_FALSE(Sessions::confirm(session_, keep_alive_, header(3), 8)) << "once and for all";
   EXPECT_EQ(confirmed(), 0s);
 }
 
 // Or it would be asked again and again.
 TEST_F(EtcdSessionTest, ALeaseOfALaterTermIsOneOfAClusterThatWasRestored) {
   session_.term = 7;
-  EXPECT_FALSE(Sessions::confirm(session_, sign_, header(3), 8));
+  EXPECT_FALSE(Sessions::confirm(session_, keep_alive_, header(3), 8));
   EXPECT_TRUE(session_.outdated);
 }
 
 TEST_F(EtcdSessionTest, AnOldKeepAliveTakesNothingBack) {
   session_.confirmed = at(6s);
-  EXPECT_TRUE(Sessions::confirm(session_, sign_, header(3), 8));
+  EXPECT_TRUE(Sessions::confirm(session_, keep_alive_, header(3), 8));
   EXPECT_EQ(confirmed(), 6s);
 }
 

@@ -1,49 +1,38 @@
 #include "engines/etcd/watcher.h"
 
 #include <algorithm>
+#include <set>
 
 #include "base/require.h"
 
 namespace holdfast::internal::etcd {
-
-Watcher::Watcher(Runtime& runtime, Cluster& cluster, Duration request_timeout)
-    : runtime_(runtime),
-      cluster_(cluster),
-      request_timeout_(request_timeout),
-      background_(runtime) {}
 
 Watcher::~Watcher() {
   background_.abandon();
   if (stream_ > 0) cluster_.close_stream(stream_);
 }
 
-// ---- What the server watches -------------------------------------------------------------------
+// ---- Watches -----------------------------------------------------------------------------------
 
-Watcher::Id Watcher::watch(const std::string& key, const Scope& scope, const Keep& keep,
-                           WatchListener& listener, std::size_t which) {
-  const Id post = post_for(scope, keep);
-  const Id id = ++last_id_;
-  watches_.emplace(id, Watch{post, key, &listener, which});
-  Post& wanted = posts_.at(post);
-  wanted.wanted.emplace(key, id);
-  wanted.useless = 0;
+Watcher::Id Watcher::subscribe(const std::string& key, const WatchScope& scope, bool keep,
+                               Subscriber subscriber) {
+  const Id id = watch_for(scope, keep);
+  Watch& watch = watches_.at(id);
+  if (watch.kept && watch.subscribers.empty()) idle_.remove(id);
+  watch.subscribers.emplace(key, subscriber);
+  watch.idle_events = 0;
   return id;
 }
 
-Watcher::Id Watcher::post_for(const Scope& scope, const Keep& keep) {
-  const bool kept = !keep.lock.empty();
-  if (const auto found = kept_.find(scope); kept && found != kept_.end()) {
-    if (posts_.at(found->second).wanted.empty()) idle_.remove(found->second);
-    return found->second;
-  }
-  if (kept) make_room(keep);
+Watcher::Id Watcher::watch_for(const WatchScope& scope, bool keep) {
+  if (const auto found = kept_.find(scope); keep && found != kept_.end()) return found->second;
   const Id id = ++last_id_;
-  Post& post = posts_[id];
-  post.scope = scope;
-  post.keep = keep;
-  if (kept) kept_.emplace(scope, id);
+  Watch& watch = watches_[id];
+  watch.scope = scope;
+  watch.kept = keep;
+  if (keep) kept_.emplace(scope, id);
   if (stream_ > 0) {
-    ask(id, post);
+    ask(id, watch);
   } else if (!opening_) {
     opening_ = true;
     background_.spawn(open());
@@ -51,86 +40,70 @@ Watcher::Id Watcher::post_for(const Scope& scope, const Keep& keep) {
   return id;
 }
 
-// Who waits for another key than the last time has no use for that one's watch: so there are never
-// more than waits at the same time.
-void Watcher::make_room(const Keep& keep) {
-  if (keep.patience > 0) return;
-  for (const Id id : idle_) {
-    const Keep& other = posts_.at(id).keep;
-    if (other.lock != keep.lock || other.patience > 0) continue;
+std::optional<Watcher::Start> Watcher::start_of(Id id) const {
+  const auto found = watches_.find(id);
+  if (found == watches_.end() || !found->second.start) return std::nullopt;
+  Start start = *found->second.start;
+  start.revision = std::max(start.revision, found->second.last_told);
+  return start;
+}
+
+void Watcher::ask(Id id, Watch& watch) {
+  watch.asked = true;
+  cluster_.send(stream_, encode_watch(watch.scope.key, watch.scope.end, id, watch.scope.tell));
+}
+
+void Watcher::unsubscribe(Id id, const std::string& key, Subscriber subscriber) {
+  const auto found = watches_.find(id);
+  if (found == watches_.end()) return;
+  Watch& watch = found->second;
+  const auto [begin, end] = watch.subscribers.equal_range(key);
+  const auto own = std::find_if(begin, end, [&](auto& one) { return one.second == subscriber; });
+  HOLDFAST_REQUIRE(own != end);
+  watch.subscribers.erase(own);
+  if (!watch.subscribers.empty()) return;
+  if (!watch.kept) {
     cancel(id);
     return;
   }
+  idle_.push_back(id);
+  if (idle_.size() > kMaxIdle) cancel(idle_.front());
 }
 
-std::optional<Watcher::Since> Watcher::since(Id id) const {
-  const Watch& watch = watches_.at(id);
-  const Post& post = posts_.at(watch.post);
-  if (!post.since) return std::nullopt;
-  // What came before anybody wanted to hear it was told to nobody.
-  const auto latest = post.latest.find(watch.key);
-  Since since = *post.since;
-  if (latest != post.latest.end()) since.revision = std::max(since.revision, latest->second);
-  return since;
-}
-
-void Watcher::ask(Id id, Post& post) {
-  post.asked = true;
-  cluster_.send(stream_, encode_watch(post.scope.key, post.scope.end, id, post.scope.tell));
-}
-
-void Watcher::end(Id id) {
+void Watcher::cancel(Id id) {
   const auto found = watches_.find(id);
-  if (found == watches_.end()) return;
-  const Watch watch = std::move(found->second);
-  watches_.erase(found);
-  Post& post = posts_.at(watch.post);
-  const auto [begin, past] = post.wanted.equal_range(watch.key);
-  post.wanted.erase(std::find_if(begin, past, [&](const auto& one) { return one.second == id; }));
-  if (!post.wanted.empty()) return;
-  if (post.keep.lock.empty()) {
-    cancel(watch.post);
-    return;
-  }
-  idle_.push_back(watch.post);
-  if (idle_.size() > kMostIdle) cancel(idle_.front());
-}
-
-// REQUIRES: nobody needs it.
-void Watcher::cancel(Id post) {
-  const auto found = posts_.find(post);
-  HOLDFAST_REQUIRE(found != posts_.end());
+  HOLDFAST_REQUIRE(found != watches_.end() && found->second.subscribers.empty());
   const bool asked = found->second.asked;
-  if (!found->second.keep.lock.empty()) {
+  if (found->second.kept) {
     kept_.erase(found->second.scope);
-    idle_.remove(post);
+    idle_.remove(id);
   }
-  posts_.erase(found);
-  if (asked && stream_ > 0) cluster_.send(stream_, encode_watch_cancel(post));
+  watches_.erase(found);
+  if (asked && stream_ > 0) cluster_.send(stream_, encode_watch_cancel(id));
 }
 
 // ---- The stream --------------------------------------------------------------------------------
 
 Task<void> Watcher::open() {
-  const Deadline deadline = Deadline::at(runtime_.now() + request_timeout_);
+  const Deadline deadline = cluster_.request_deadline();
   const Result<void> opened = co_await cluster_.open(deadline, background_.stop_token());
-  if (opened && !posts_.empty()) {
-    const auto& [first_id, first] = *posts_.begin();
-    const Id id = first_id;
+  if (opened && !watches_.empty()) {
+    const auto& [first, watch] = *watches_.begin();
+    const Id id = first;
     const std::string request =
-        encode_watch(first.scope.key, first.scope.end, id, first.scope.tell);
+        encode_watch(watch.scope.key, watch.scope.end, id, watch.scope.tell);
     const Result<GrpcCallId> stream = co_await cluster_.open_watches(request, *this, deadline);
     if (stream) {
       stream_ = *stream;
-      for (auto& [other, post] : posts_) {
+      for (auto& [other, unasked] : watches_) {
         if (other == id) {
-          post.asked = true;
-        } else if (!post.asked) {
-          ask(other, post);
+          unasked.asked = true;
+        } else if (!unasked.asked) {
+          ask(other, unasked);
         }
       }
       // It may have ended while we were waiting; then there is nothing to watch for it.
-      if (!posts_.contains(id)) cluster_.send(stream_, encode_watch_cancel(id));
+      if (!watches_.contains(id)) cluster_.send(stream_, encode_watch_cancel(id));
     }
   }
   opening_ = false;
@@ -138,26 +111,24 @@ Task<void> Watcher::open() {
 }
 
 void Watcher::go_blind() {
-  std::vector<WatchListener*> listeners;
-  for (const auto& [id, watch] : watches_) listeners.push_back(watch.listener);
-  watches_.clear();
-  posts_.clear();
+  std::set<WatchSet*> sets;
+  for (const auto& [id, watch] : std::exchange(watches_, {})) {
+    for (const auto& [key, subscriber] : watch.subscribers) sets.insert(subscriber.set);
+  }
   kept_.clear();
   idle_.clear();
-  std::sort(listeners.begin(), listeners.end());
-  listeners.erase(std::unique(listeners.begin(), listeners.end()), listeners.end());
-  for (WatchListener* listener : listeners) listener->on_blind();
+  for (WatchSet* set : sets) set->on_blind();
 }
 
 void Watcher::on_stream_message(std::string_view message) {
   const std::optional<WatchAnswer> answer = decode_watch(message);
-  if (answer && (!answer->cancelled || posts_.contains(answer->id))) {
+  if (answer && (!answer->cancelled || watches_.contains(answer->id))) {
     take(*answer);
     return;
   }
-  if (answer && answer->id > 0) return;  // Cancelled, as we wished.
+  if (answer && answer->id > 0) return;  // We cancelled it.
   // Refused, and it does not say which: the login has expired, or there is no right to this key.
-  // Whoever waits asks again, and hears what is wrong.
+  // The waiters' next requests show what is wrong.
   if (answer) cluster_.forget_login(answer->cancel_reason);
   cluster_.close_stream(stream_);
   stream_ = 0;
@@ -165,49 +136,31 @@ void Watcher::on_stream_message(std::string_view message) {
 }
 
 void Watcher::take(const WatchAnswer& answer) {
-  const auto found = posts_.find(answer.id);
-  if (found == posts_.end()) return;
-  Post& post = found->second;
+  const auto found = watches_.find(answer.id);
+  if (found == watches_.end()) return;
+  Watch& watch = found->second;
   if (answer.cancelled) {  // Compacted, for instance.
-    post.asked = false;
-    std::vector<WatchListener*> listeners;
-    for (const auto& [key, id] : post.wanted) listeners.push_back(watches_.at(id).listener);
-    if (listeners.empty()) cancel(answer.id);
-    for (WatchListener* const listener : listeners) {
-      std::vector<Id> ended;
-      for (const auto& [id, watch] : watches_) {
-        if (watch.listener == listener) ended.push_back(id);
-      }
-      for (const Id id : ended) end(id);
-      if (!ended.empty()) listener->on_blind();
-    }
-    // Nobody needs it any more; nobody shall find it either.
-    if (posts_.contains(answer.id)) cancel(answer.id);
+    std::set<WatchSet*> sets;
+    for (const auto& [key, subscriber] : watch.subscribers) sets.insert(subscriber.set);
+    watch.asked = false;
+    for (WatchSet* set : sets) set->on_blind();
+    if (watches_.contains(answer.id)) cancel(answer.id);  // It was kept.
     return;
   }
   if (answer.created) {
-    post.since = Since{answer.header.revision, runtime_.now()};
-    for (const auto& [key, id] : post.wanted) {
-      const Watch& watch = watches_.at(id);
-      watch.listener->on_watching(watch.which, post.since->revision, post.since->begun);
-    }
+    watch.start = Start{answer.header.revision, runtime_.now()};
+    for (const auto& [key, subscriber] : watch.subscribers) subscriber.set->on_live(*watch.start);
   }
-  for (const WatchEvent& event : answer.events) tell(post, event);
-  if (post.wanted.empty() && post.useless > post.keep.patience) cancel(answer.id);
+  for (const WatchEvent& event : answer.events) tell(watch, event);
+  if (watch.subscribers.empty() && watch.idle_events > kMaxIdleEvents) cancel(answer.id);
 }
 
-void Watcher::tell(Post& post, const WatchEvent& event) {
-  if (!post.keep.lock.empty()) {
-    Revision& latest = post.latest[event.pair.key];
-    latest = std::max(latest, event.pair.modified);
-  }
-  if (post.wanted.empty()) ++post.useless;
+void Watcher::tell(Watch& watch, const WatchEvent& event) {
+  watch.last_told = std::max(watch.last_told, event.pair.modified);
+  if (watch.subscribers.empty()) ++watch.idle_events;
   for (const std::string& key : {event.pair.key, std::string()}) {
-    const auto [begin, end] = post.wanted.equal_range(key);
-    for (auto one = begin; one != end; ++one) {
-      const Watch& watch = watches_.at(one->second);
-      watch.listener->on_event(watch.which, event);
-    }
+    const auto [begin, end] = watch.subscribers.equal_range(key);
+    for (auto one = begin; one != end; ++one) one->second.set->on_event(one->second.which, event);
   }
 }
 
@@ -217,52 +170,49 @@ void Watcher::on_stream_end(int, const std::string& why) {
   go_blind();
 }
 
-// ---- Vigil -------------------------------------------------------------------------------------
+// ---- One wait ----------------------------------------------------------------------------------
 
-void Vigil::watch(const std::string& key, const Scope& scope, const Keep& keep) {
-  const std::size_t which = ids_.size();
-  ids_.push_back(watcher_.watch(key, scope, keep, *this, which));
-  const std::optional<Watcher::Since> since = watcher_.since(ids_.back());
-  if (since) on_watching(which, since->revision, since->begun);
+void WatchSet::add(const std::string& key, const WatchScope& scope, bool keep) {
+  const Watcher::Id id = watcher_.subscribe(key, scope, keep, {this, members_.size()});
+  members_.push_back(Member{id, key});
+  if (const std::optional<Watcher::Start> start = watcher_.start_of(id)) on_live(*start);
 }
 
-void Vigil::clear() {
-  for (const Watcher::Id id : std::exchange(ids_, {})) watcher_.end(id);
-  watching_ = 0;
+void WatchSet::clear() {
+  const std::vector<Member> members = std::exchange(members_, {});
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    watcher_.unsubscribe(members[i].watch, members[i].key, {this, i});
+  }
+  live_ = 0;
   latest_start_ = 0;
   begun_ = {};
-  proven_ = false;
+  on_time_ = false;
   blind = false;
   events.clear();
-  told.reset();
+  changed.reset();
 }
 
-bool Vigil::watching_since(Revision revision) const {
-  return all_watching() && latest_start_ <= revision;
-}
-
-bool Vigil::may_be_late(BootTime now) const {
+bool WatchSet::may_be_late(BootTime now) const {
   constexpr Duration kCatchUp = std::chrono::milliseconds(120);
-  return all_watching() && !proven_ && now < begun_ + kCatchUp;
+  return live() && !on_time_ && now < begun_ + kCatchUp;
 }
 
-void Vigil::on_watching(std::size_t, Revision revision, BootTime begun) {
-  ++watching_;
-  latest_start_ = std::max(latest_start_, revision);
-  begun_ = std::max(begun_, begun);
-  if (all_watching()) told.set();
+void WatchSet::on_live(Watcher::Start start) {
+  ++live_;
+  latest_start_ = std::max(latest_start_, start.revision);
+  begun_ = std::max(begun_, start.begun);
+  if (live()) changed.set();
 }
 
-void Vigil::on_event(std::size_t which, const WatchEvent& event) {
+void WatchSet::on_event(std::size_t which, const WatchEvent& event) {
   events.push_back({which, event});
-  told.set();
+  changed.set();
 }
 
-void Vigil::on_blind() {
+void WatchSet::on_blind() {
+  clear();
   blind = true;
-  ids_.clear();
-  watching_ = 0;
-  told.set();
+  changed.set();
 }
 
 }  // namespace holdfast::internal::etcd

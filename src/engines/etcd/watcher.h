@@ -1,18 +1,18 @@
-// Watcher: one stream of watches for all the waits of a client. Inside the loop only.
+// Watcher: one stream of watches for all the waits of a client. WatchSet: the watches of one wait, and their events.
+// Inside the loop only.
 //
-// A watch begins with the next revision, not with one that is past: etcd brings watches that begin
-// in the past up to date only every 100 ms. It says from which revision on it watches, so that
-// whoever has seen an older one can look again.
+// A watch begins with the next revision, not with a past one: etcd brings watches that begin in the past up to date
+// only every 100 ms. It says from which revision on it watches, so that a reader of an older one can read again.
 //
-// Even so a watch is late if something is written in the moment in which it begins: etcd reads its
-// revision and then waits until a write that ends just then is over. On a lock that many want that
-// happens all the time. So a watch that nobody needs any more is kept for a while: who waits for the
-// same key again (which is the rule where the same clients take turns) has it from the start.
+// Even so a watch is late if something is written as it begins: etcd reads its revision and then waits until a write
+// that ends just then is over. On a contended lock that happens all the time. So a watch outlives its wait: the next
+// wait for the same key (the rule where the same clients take turns) has it from the start. That buys five times as
+// many hand-overs of a hot lock (bench/README.md, "Late watches").
 //
-//   watch() ──► asked ──created──► watching ──end() of the last who needs it──► idle
-//                                      ▲                                         │ │
-//                                      └────────────────watch()──────────────────┘ └─► cancelled:
-//   told too often while idle, another key of the same lock to be watched, or too many of them
+//   add() ──► asked ──created──► live ──clear() of the last set that needs it──► idle
+//                                 ▲                                              │ │
+//                                 └─────────────────────add()────────────────────┘ └─► cancelled:
+//                                     after a few events while idle, or when there are too many idle ones
 #pragma once
 
 #include <compare>
@@ -27,141 +27,125 @@
 
 namespace holdfast::internal::etcd {
 
-// Who is told. It must not watch, nor end a watch, while it is being told.
-class WatchListener {
- public:
-  // From here on everything after `revision` is told.
-  // It may be late until etcd has caught up with it, some time after `begun`.
-  virtual void on_watching(std::size_t which, Revision revision, BootTime begun) = 0;
-  virtual void on_event(std::size_t which, const WatchEvent& event) = 0;
-  // Nothing more will be told of any watch of this listener's.
-  virtual void on_blind() = 0;
-
- protected:
-  ~WatchListener() = default;
-};
-
-// What a server is asked to watch.
-struct Scope {
+// What the server is asked to watch.
+struct WatchScope {
   std::string key;
   std::string end;  // empty: this key alone
   Tell tell = Tell::ends_and_before;
 
-  friend auto operator<=>(const Scope&, const Scope&) = default;
+  friend auto operator<=>(const WatchScope&, const WatchScope&) = default;
 };
 
-// Whether a watch that is not needed any more may be needed again.
-struct Keep {
-  // Keys that are waited for one after the other; empty: it is not kept.
-  std::string lock = {};
-  // So many events that nobody needs it outlives, and it does not make room for others.
-  int patience = 0;
-};
+class WatchSet;
 
 class Watcher final : private GrpcStreamListener {
  public:
-  Watcher(Runtime& runtime, Cluster& cluster, Duration request_timeout);
+  Watcher(Runtime& runtime, Cluster& cluster)
+      : runtime_(runtime), cluster_(cluster), background_(runtime) {}
   ~Watcher();
 
-  using Id = std::int64_t;
-  // Tells of what happens to `key` (empty: to any key of the scope), and perhaps of what happened to
-  // it before. `which` is what the listener knows it by. If it is being watched already, the listener
-  // is not called for that: see since().
-  Id watch(const std::string& key, const Scope& scope, const Keep& keep, WatchListener& listener,
-           std::size_t which);
-  struct Since {
-    Revision revision;  // everything after it is told
-    BootTime begun;
-  };
-  // Nothing if that is not known yet.
-  std::optional<Since> since(Id id) const;
-  void end(Id id);
   void stop() { background_.stop(); }
 
  private:
-  // A watch as the server knows it.
-  struct Post {
-    Scope scope;
-    Keep keep;
-    bool asked = false;                                // the server knows of it
-    std::optional<Since> since;                        // it has answered
-    std::unordered_map<std::string, Revision> latest;  // of what was told, by key
-    std::unordered_multimap<std::string, Id> wanted;   // which watches need it, by their keys
-    int useless = 0;                                   // events since anybody has needed it
+  friend class WatchSet;
+  using Id = std::int64_t;
+  struct Start {
+    Revision revision = 0;  // everything after it is told
+    BootTime begun{};
   };
-  struct Watch {
-    Id post;
-    std::string key;
-    WatchListener* listener;
+  struct Subscriber {
+    WatchSet* set;
     std::size_t which;
+
+    friend bool operator==(const Subscriber&, const Subscriber&) = default;
+  };
+  // As the server knows it.
+  struct Watch {
+    WatchScope scope;
+    bool kept = false;
+    bool asked = false;                                            // the server knows of it
+    std::optional<Start> start;                                    // the server has answered
+    Revision last_told = 0;                                        // the newest event
+    std::unordered_multimap<std::string, Subscriber> subscribers;  // by key; empty: any key
+    int idle_events = 0;                                           // since the last subscriber left
   };
 
-  Id post_for(const Scope& scope, const Keep& keep);
-  void make_room(const Keep& keep);
-  void ask(Id id, Post& post);
-  void cancel(Id post);
+  // Events of `key` (empty: of any key in the scope) go to the subscriber.
+  Id subscribe(const std::string& key, const WatchScope& scope, bool keep, Subscriber subscriber);
+  void unsubscribe(Id id, const std::string& key, Subscriber subscriber);
+  // Nothing if it is not known yet. What was told before somebody subscribed is not told again.
+  std::optional<Start> start_of(Id id) const;
+
+  Id watch_for(const WatchScope& scope, bool keep);
+  void ask(Id id, Watch& watch);
+  void cancel(Id id);
   Task<void> open();
   void go_blind();
   void on_stream_message(std::string_view message) override;
   void on_stream_end(int status, const std::string& why) override;
   void take(const WatchAnswer& answer);
-  void tell(Post& post, const WatchEvent& event);
+  void tell(Watch& watch, const WatchEvent& event);
 
-  static constexpr std::size_t kMostIdle = 64;
+  static constexpr std::size_t kMaxIdle = 64;
+  static constexpr int kMaxIdleEvents = 2;
   Runtime& runtime_;
   Cluster& cluster_;
-  const Duration request_timeout_;
-  std::map<Id, Post> posts_;
-  std::map<Scope, Id> kept_;  // those that may be shared and used again
-  std::list<Id> idle_;        // of these, which nobody needs now, the longest first
-  std::unordered_map<Id, Watch> watches_;
+  std::map<Id, Watch> watches_;
+  std::map<WatchScope, Id> kept_;  // those that may be shared and used again
+  std::list<Id> idle_;             // of these, the ones without subscribers, the longest idle first
   Id last_id_ = 0;
   GrpcCallId stream_ = 0;  // 0: there is none
   bool opening_ = false;
   TaskGroup background_;  // Last: its tasks end before what they use.
 };
 
-// Vigil: some watches, and what they have told. Ends them when it is destroyed.
-class Vigil final : private WatchListener {
+class WatchSet {
  public:
-  Vigil(Runtime& runtime, Watcher& watcher) : told(runtime), watcher_(watcher) {}
-  ~Vigil() { clear(); }
-  Vigil(const Vigil&) = delete;
-  Vigil& operator=(const Vigil&) = delete;
+  WatchSet(Runtime& runtime, Watcher& watcher) : changed(runtime), watcher_(watcher) {}
+  ~WatchSet() { clear(); }
+  WatchSet(const WatchSet&) = delete;
+  WatchSet& operator=(const WatchSet&) = delete;
 
-  void watch(const std::string& key, const Scope& scope, const Keep& keep = {});
-  // Ends all watches, and forgets what they told.
+  // `key` empty: any key in the scope. With `keep`, the watch may outlive the set.
+  void add(const std::string& key, const WatchScope& scope, bool keep);
+  // Ends all watches, and forgets their events.
   void clear();
 
-  Event told;
-  bool blind = false;
+  Event changed;       // something below is new
+  bool blind = false;  // nothing more will be told
+  // For the caller to take. A late watch may also tell of revisions before it began.
   struct Told {
-    std::size_t which = 0;
+    std::size_t which = 0;  // counted as they were added
     WatchEvent event;
   };
-  // For whoever is told to take. What a watch was kept from may come late: there may be events of an
-  // earlier time than was asked for.
   std::vector<Told> events;
-  // True if all are being watched, each from the revision after this one or before.
-  bool watching_since(Revision revision) const;
-  bool all_watching() const { return watching_ == ids_.size(); }
-  // Whether events may be late: something was written when a watch began, and etcd's next round of
-  // catching up is not over. `seen_at`: nothing had happened up to this revision, of which we know
-  // since after the watches began; so if that is when they began, nothing was written then.
+
+  bool live() const { return live_ == members_.size(); }
+  // Whether everything after `revision` is told.
+  bool covers(Revision revision) const { return live() && latest_start_ <= revision; }
+  // Whether events may be late: something was written when a watch began, and etcd's next round of catching up is
+  // not over.
   bool may_be_late(BootTime now) const;
-  void nothing_happened(Revision seen_at) { proven_ = proven_ || seen_at == latest_start_; }
+  // Nothing had happened up to `seen_at`, read after the watches began; so if that is when they began, nothing was
+  // written then.
+  void nothing_happened(Revision seen_at) { on_time_ = on_time_ || seen_at == latest_start_; }
 
  private:
-  void on_watching(std::size_t which, Revision revision, BootTime begun) override;
-  void on_event(std::size_t which, const WatchEvent& event) override;
-  void on_blind() override;
+  friend class Watcher;
+  void on_live(Watcher::Start start);
+  void on_event(std::size_t which, const WatchEvent& event);
+  void on_blind();
 
+  struct Member {
+    Watcher::Id watch;
+    std::string key;
+  };
   Watcher& watcher_;
-  std::vector<Watcher::Id> ids_;
-  std::size_t watching_ = 0;
+  std::vector<Member> members_;
+  std::size_t live_ = 0;
   Revision latest_start_ = 0;
   BootTime begun_{};  // the youngest of them
-  bool proven_ = false;
+  bool on_time_ = false;
 };
 
 }  // namespace holdfast::internal::etcd

@@ -1,12 +1,11 @@
-// Places: which key each claim of this client has in its lock's queue. Inside the loop only.
+// KeySlots: which key each claim of this client has in its lock's queue. Inside the loop only.
 //
-// To show the keys of a queue, etcd goes through all that were ever there, those that are gone
-// included, until it is compacted. With a key of its own for each claim a lock would become slower
-// with every acquisition. So a claim takes a key that an earlier one of this client has left; there
-// are as many of them as there were claims at the same time.
+// To read a queue, etcd goes through all keys that were ever there, removed ones included, until it is compacted.
+// With a key of its own for each claim a lock would become slower with every acquisition. So a claim takes a key
+// that an earlier one of this client has left: there are as many as there were claims at the same time.
 //
-//   take() ──► taken ──free()──► another claim's
-//                 └─────burn()─► nobody's: what was sent for it may still make the key
+//   take() ──► taken ──free()────► another claim's
+//                 └─────retire()─► nobody's: a request for it may still be executed, and make the key
 #pragma once
 
 #include <cstdint>
@@ -21,16 +20,16 @@
 namespace holdfast::internal::etcd {
 
 // Written as a claim's id is.
-using Place = ClaimId;
+using KeySlot = ClaimId;
 
-class Places {
+class KeySlots {
  public:
-  explicit Places(Runtime& runtime) : client_(draw_claim_id(runtime)) {}
+  explicit KeySlots(Runtime& runtime) : client_(draw_claim_id(runtime)) {}
 
-  // The place that the claim has already, or one that is free.
-  Place take(const Claim& claim) {
+  // The slot that the claim has already, or one that is free.
+  KeySlot take(const Claim& claim) {
     const auto [taken, is_new] = taken_.try_emplace(claim.id);
-    if (!is_new) return place(taken->second.number);
+    if (!is_new) return slot(taken->second.number);
     Lock& lock = locks_[claim.name.bytes()];
     std::uint32_t number = lock.next;
     if (lock.free.empty()) {
@@ -40,13 +39,13 @@ class Places {
       lock.free.pop_back();
     }
     taken->second = Taken{claim.name.bytes(), number};
-    return place(number);
+    return slot(number);
   }
 
-  std::optional<Place> find(const ClaimId& claim) const {
+  std::optional<KeySlot> find(const ClaimId& claim) const {
     const auto taken = taken_.find(claim);
     if (taken == taken_.end()) return std::nullopt;
-    return place(taken->second.number);
+    return slot(taken->second.number);
   }
 
   // Its key is gone, and nothing is under way that could make it again.
@@ -59,10 +58,13 @@ class Places {
     taken_.erase(taken);
   }
 
-  void burn(const ClaimId& claim) { taken_.erase(claim); }
+  void retire(const ClaimId& claim) { taken_.erase(claim); }
 
-  // How all keys of this client in the same queue begin that are for the same mode.
-  static std::string common_part(const std::string& key) {
+  // Each slot is freed, or else retired, once.
+  void leave(const ClaimId& claim, bool reusable) { reusable ? free(claim) : retire(claim); }
+
+  // How all keys of this client begin that are in the same queue and for the same mode.
+  static std::string common_prefix(const std::string& key) {
     return key.substr(0, key.size() - 2 * sizeof(std::uint32_t));
   }
 
@@ -71,19 +73,19 @@ class Places {
     std::string lock;
     std::uint32_t number = 0;
   };
-  // Numbers below `next` are taken, burnt or free.
+  // Numbers below `next` are taken, retired or free.
   struct Lock {
     std::uint32_t next = 0;
     std::vector<std::uint32_t> free;
   };
 
-  // Which client's, and which of its.
-  Place place(std::uint32_t number) const {
+  // The client's id, with the number as its last bytes.
+  KeySlot slot(std::uint32_t number) const {
     auto bytes = client_.bytes();
     for (std::size_t i = 0; i < sizeof number; ++i) {
       bytes[bytes.size() - 1 - i] = static_cast<std::uint8_t>(number >> (8 * i));
     }
-    return Place(bytes);
+    return KeySlot(bytes);
   }
 
   const ClaimId client_;
