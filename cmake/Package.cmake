@@ -66,6 +66,8 @@ install(FILES ${PROJECT_BINARY_DIR}/holdfast.pc
 
 if(HOLDFAST_BUILD_CLI)
   install(TARGETS holdfast_cli DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT command)
+  install(TARGETS holdfast_sim_cli
+    DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/holdfast COMPONENT command)
   install(TARGETS holdfast_torture_cli
     DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/holdfast COMPONENT laboratory)
 
