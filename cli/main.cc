@@ -4,9 +4,9 @@
 
 #include "commands.h"
 #include "holdfast/version.h"
+#include "launch.h"
 #include "program.h"
 #include "secrets.h"
-#include "torture/launch.h"
 
 namespace holdfast::cli {
 namespace {
@@ -27,12 +27,17 @@ struct CommandEntry {
   const char* name;
   void (*add)(CLI::App&, Invocation&);
 };
-// In the order in which help shows them. (torture: launch_torture())
+// In the order in which help shows them.
 constexpr CommandEntry kCommands[] = {
     {"run", &add_run},         {"acquire", &add_acquire}, {"renew", &add_renew},
     {"release", &add_release}, {"ls", &add_ls},           {"show", &add_show},
     {"break", &add_break},     {"doctor", &add_doctor},   {"engines", &add_engines},
-    {"schema", &add_schema},   {"bench", &add_bench},     {"sim", &add_sim},
+    {"schema", &add_schema},   {"bench", &add_bench},
+};
+constexpr Program kPrograms[] = {
+    {"sim", "Explore schedules of a simulated world", "holdfast-sim", "holdfast"},
+    {"torture", "Inject faults into real servers, and judge", "holdfast-torture",
+     "holdfast-torture"},
 };
 
 // All commands, or the one that `word` names: the options of the others would only cost time, and
@@ -42,14 +47,13 @@ void declare_commands(CLI::App& app, Invocation& invocation, const std::string& 
     if (entry.name == word) return entry.add(app, invocation);
   }
   for (const CommandEntry& entry : kCommands) entry.add(app, invocation);
-  app.add_subcommand("torture", "Inject faults into real servers, and judge");
+  for (const Program& program : kPrograms) app.add_subcommand(program.word, program.help);
 }
 
 void declare(CLI::App& app, Invocation& invocation, const std::string& word) {
   app.name("holdfast");
   app.require_subcommand(1);
-  app.add_option("--on", invocation.session.on, "Where the locks are: a URL, or @FILE with one")
-      ->type_name("URL");
+  app.add_option("--on", invocation.session.on, kOnHelp)->type_name("URL");
   app.add_flag("--json", invocation.session.json, "Print JSON");
   app.set_version_flag("--version", "holdfast " HOLDFAST_VERSION, "Print the version and exit");
   declare_commands(app, invocation, word);
@@ -98,7 +102,9 @@ int run(std::vector<std::string> arguments) {
   invocation.session.json = std::ranges::count(arguments, "--json") > 0;
   const std::size_t command = find_command(arguments);
   const std::string word = command < arguments.size() ? arguments[command] : "";
-  if (word == "torture") return launch_torture(invocation.session, arguments);
+  for (const Program& program : kPrograms) {
+    if (program.word == word) return launch(program, invocation.session, arguments);
+  }
   CLI::App app("A distributed lock: one holder at a time, across processes and machines.");
   declare(app, invocation, word);
   return parse_and_act(app, invocation, std::move(arguments), [&](const CLI::ParseError& error) {

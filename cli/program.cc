@@ -44,6 +44,24 @@ int parse_and_act(CLI::App& app, Invocation& invocation, std::vector<std::string
   }
 }
 
+int run_command(const std::string& word, const char* on_help,
+                void (*declare)(CLI::App& app, Invocation& invocation),
+                std::vector<std::string> words) {
+  Invocation invocation;
+  // Known before parsing: an error in the command line is JSON too.
+  invocation.session.json = std::ranges::count(words, "--json") > 0;
+  CLI::App app("holdfast " + word, "holdfast");
+  app.require_subcommand(1);
+  app.add_option("--on", invocation.session.on, on_help)->type_name("URL");
+  app.add_flag("--json", invocation.session.json, "Print JSON");
+  declare(app, invocation);
+  for (CLI::App* command : app.get_subcommands({})) command->fallthrough();
+  return parse_and_act(app, invocation, std::move(words), [&](const CLI::ParseError& error) {
+    return invocation.session.fail(Failure(
+        Code::invalid_argument, redact(error.what()) + " (see holdfast " + word + " --help)"));
+  });
+}
+
 int run_program(int argc, char** argv, int (*run)(std::vector<std::string> words)) {
   open_standard_descriptors();
   struct sigaction ignore{};

@@ -19,6 +19,13 @@ int parse_and_act(CLI::App& app, Invocation& invocation, std::vector<std::string
 // with an error, not kill a process that holds a lock. For commands that we start.
 inline struct sigaction file_size_signal{};
 
+inline constexpr const char* kOnHelp = "Where the locks are: a URL, or @FILE with one";
+
+// For a program that is one command of `holdfast`: `declare` adds that command.
+int run_command(const std::string& word, const char* on_help,
+                void (*declare)(CLI::App& app, Invocation& invocation),
+                std::vector<std::string> words);
+
 // The body of main(): `run` gets the words behind the program's own name.
 int run_program(int argc, char** argv, int (*run)(std::vector<std::string> words));
 

@@ -46,7 +46,10 @@ install(
 
 # What the library itself links with. Where there is only a static library every user needs it too,
 # so that plain `pkg-config --libs holdfast` works, with or without --static.
-set(private_modules "sqlite3 hiredis")
+set(private_modules "sqlite3")
+if(HOLDFAST_HAS_REDIS)
+  string(APPEND private_modules " hiredis")
+endif()
 if(HOLDFAST_IS_SHARED)
   set(pc_requires "Requires.private: ${private_modules}")
   set(pc_libs "-L\${libdir} -lholdfast\nLibs.private: -pthread")
@@ -66,8 +69,12 @@ install(FILES ${PROJECT_BINARY_DIR}/holdfast.pc
 
 if(HOLDFAST_BUILD_CLI)
   install(TARGETS holdfast_cli DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT command)
-  install(TARGETS holdfast_torture_cli
-    DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/holdfast COMPONENT laboratory)
+  install(TARGETS holdfast_sim_cli
+    DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/holdfast COMPONENT command)
+  if(TARGET holdfast_torture_cli)
+    install(TARGETS holdfast_torture_cli
+      DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/holdfast COMPONENT laboratory)
+  endif()
 
   set(completions ${PROJECT_SOURCE_DIR}/cli/completions)
   if(EXISTS ${PROJECT_SOURCE_DIR}/docs/man/holdfast.1)
@@ -124,7 +131,10 @@ set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_COMPONENTS_ALL develop)
 if(HOLDFAST_BUILD_CLI)
-  list(APPEND CPACK_COMPONENTS_ALL command laboratory)
+  list(APPEND CPACK_COMPONENTS_ALL command)
+endif()
+if(TARGET holdfast_torture_cli)
+  list(APPEND CPACK_COMPONENTS_ALL laboratory)
 endif()
 if(HOLDFAST_IS_SHARED)
   list(APPEND CPACK_COMPONENTS_ALL runtime)

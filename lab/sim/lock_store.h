@@ -6,8 +6,8 @@
 #include <functional>
 #include <optional>
 
-#include "base/sim_runtime.h"
 #include "holdfast/engine.h"
+#include "lab/sim/sim_runtime.h"
 
 namespace holdfast::lab::sim {
 

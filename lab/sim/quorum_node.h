@@ -10,8 +10,8 @@
 #include <optional>
 #include <vector>
 
-#include "base/sim_runtime.h"
 #include "engines/quorum/voter.h"
+#include "lab/sim/sim_runtime.h"
 
 namespace holdfast::lab::sim {
 

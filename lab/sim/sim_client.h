@@ -4,8 +4,8 @@
 #include <functional>
 #include <memory>
 
-#include "base/sim_runtime.h"
 #include "holdfast/async.h"
+#include "lab/sim/sim_runtime.h"
 #include "lease/locker.h"
 
 namespace holdfast::lab::sim {

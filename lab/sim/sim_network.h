@@ -6,8 +6,8 @@
 #include <list>
 #include <optional>
 
-#include "base/sim_runtime.h"
 #include "lab/sim/kept_memory.h"
+#include "lab/sim/sim_runtime.h"
 
 namespace holdfast::lab::sim {
 

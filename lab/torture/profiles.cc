@@ -1,8 +1,10 @@
 #include <unistd.h>
 
+#include <algorithm>
 #include <functional>
 #include <stdexcept>
 
+#include "holdfast/client.h"
 #include "lab/torture/profile.h"
 #include "lab/torture/sites.h"
 #include "product.h"
@@ -157,11 +159,23 @@ std::vector<Profile> all_profiles() {
   return list;
 }
 
+// Whether the build has its engine: an option may have left it out.
+bool built_in(const Profile& profile) {
+  const std::string family = profile.name.substr(0, profile.name.find('-'));
+  return std::ranges::any_of(Client::engines(), [&](const Client::BuiltIn& engine) {
+    return engine.example_url.starts_with(family);
+  });
+}
+
 }  // namespace
 
 const std::vector<Profile>& profiles() {
-  static const std::vector<Profile> list = all_profiles();
-  return list;
+  static const std::vector<Profile> built = [] {
+    std::vector<Profile> list = all_profiles();
+    std::erase_if(list, [](const Profile& profile) { return !built_in(profile); });
+    return list;
+  }();
+  return built;
 }
 
 const Profile* find_profile(const std::string& name) {

@@ -3,8 +3,8 @@
 #include <optional>
 #include <vector>
 
-#include "base/sim_runtime.h"
 #include "holdfast/runtime.h"
+#include "lab/sim/sim_runtime.h"
 
 namespace holdfast {
 namespace {

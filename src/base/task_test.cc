@@ -5,7 +5,7 @@
 #include <memory>
 #include <stdexcept>
 
-#include "base/sim_runtime.h"
+#include "lab/sim/sim_runtime.h"
 
 namespace holdfast {
 namespace {

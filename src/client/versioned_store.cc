@@ -5,17 +5,20 @@
 
 #include "base/unreachable_instead_of_unknown.h"
 #include "client/versioned_line.h"
+#include "engines/registry.h"
+#include "wire/sqlite.h"
+#ifndef HOLDFAST_WITHOUT_MYSQL
 #include "engines/mysql/session_setup.h"
 #include "engines/mysql/settings.h"
 #include "wire/mariadb_connection.h"
-#include "wire/sqlite.h"
+#endif
 
 namespace holdfast::internal {
 
 namespace {
 
 // Of whole characters, none longer than it need be, no surrogates.
-bool is_utf8(std::string_view text) {
+[[maybe_unused]] bool is_utf8(std::string_view text) {
   for (std::size_t i = 0; i < text.size();) {
     const auto first = static_cast<unsigned char>(text[i]);
     const std::size_t size = first < 0x80   ? 1
@@ -182,6 +185,8 @@ class SqliteStore final : public PlainStore {
 
 // ---- MySQL -------------------------------------------------------------------------------------
 
+#ifndef HOLDFAST_WITHOUT_MYSQL
+
 class MysqlStore final : public PlainStore {
  public:
   MysqlStore(Runtime& runtime, const VersionedTable& table, mysql::Settings settings)
@@ -284,6 +289,8 @@ class MysqlStore final : public PlainStore {
   Line line_;
 };
 
+#endif
+
 }  // namespace
 
 Result<std::unique_ptr<VersionedStore>> open_versioned_store(const Url& url,
@@ -294,14 +301,19 @@ Result<std::unique_ptr<VersionedStore>> open_versioned_store(const Url& url,
   if (url.scheme == "sqlite") {
     return Store(std::make_unique<SqliteStore>(runtime, table, url.path));
   }
+#ifndef HOLDFAST_WITHOUT_MYSQL
   if (url.scheme == "mysql" || url.scheme == "mariadb") {
     Result<mysql::Settings> settings = mysql::settings_from(url, options);
     if (!settings) return settings.failure();
     return Store(std::make_unique<MysqlStore>(runtime, table, std::move(settings).value()));
   }
+#endif
+#ifndef HOLDFAST_WITHOUT_POSTGRES
   if (url.scheme == "postgres" || url.scheme == "postgresql") {
     return open_versioned_postgres(url, table, runtime, options);
   }
+#endif
+  if (Failure absent = no_engine(url); absent.code() == Code::misconfigured) return absent;
   return Failure(Code::invalid_argument,
                  "versioned rows are in mysql://, postgres:// or sqlite://, "
                  "not in '" +

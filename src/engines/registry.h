@@ -29,6 +29,9 @@ struct EngineEntry {
 
 const std::vector<EngineEntry>& built_in_engines();
 
+// Why there is none for this URL: left out of the build, or unknown.
+Failure no_engine(const Url& url);
+
 Result<std::unique_ptr<Engine>> open_engine(const Url& url, Runtime& runtime,
                                             const ClientOptions& options);
 

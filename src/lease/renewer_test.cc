@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/random.h"
-#include "base/sim_runtime.h"
+#include "lab/sim/sim_runtime.h"
 
 namespace holdfast::internal {
 namespace {

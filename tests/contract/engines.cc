@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "etcd_server.h"
+#include "holdfast/client.h"
 #include "mariadb_server.h"
 #include "memcached_server.h"
 #include "pgbouncer_server.h"
@@ -14,6 +15,7 @@
 #include "rights.h"
 #include "zookeeper_server.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <map>
@@ -324,8 +326,10 @@ TempDir::~TempDir() {
   std::filesystem::remove_all(path_, ignored);
 }
 
-const std::vector<EngineUnderTest>& engines_under_test() {
-  static const std::vector<EngineUnderTest> engines{
+namespace {
+
+std::vector<EngineUnderTest> all_engines() {
+  std::vector<EngineUnderTest> engines{
       {.name = "sqlite",
        .start = [] { return std::make_unique<SqlitePlace>(); },
        .opens_after_fork = false},
@@ -382,6 +386,26 @@ const std::vector<EngineUnderTest>& engines_under_test() {
        .sections_per_process = 60},
   };
   return engines;
+}
+
+// Whether the build has it: an option may have left it out.
+bool built_in(const EngineUnderTest& engine) {
+  const std::string family =
+      engine.name.starts_with("quorum_") ? "quorum+" : engine.name.substr(0, engine.name.find('_'));
+  return std::ranges::any_of(Client::engines(), [&](const Client::BuiltIn& one) {
+    return one.example_url.starts_with(family);
+  });
+}
+
+}  // namespace
+
+const std::vector<EngineUnderTest>& engines_under_test() {
+  static const std::vector<EngineUnderTest> built = [] {
+    std::vector<EngineUnderTest> list = all_engines();
+    std::erase_if(list, [](const EngineUnderTest& engine) { return !built_in(engine); });
+    return list;
+  }();
+  return built;
 }
 
 void PrintTo(const EngineUnderTest& engine, std::ostream* out) { *out << engine.name; }

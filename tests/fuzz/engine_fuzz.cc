@@ -2,9 +2,9 @@
 // sentinels' answers, pushes. On the simulated runtime, so seconds of waiting cost nothing and a
 // call that does not end is seen. The first byte of an input chooses the layout, the second the
 // call; the rest is what the server says (played_server.h).
-#include "base/sim_runtime.h"
 #include "engines/redis/redis_engine.h"
 #include "fuzz.h"
+#include "lab/sim/sim_runtime.h"
 #include "played_server.h"
 
 namespace {

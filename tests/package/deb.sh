@@ -70,3 +70,4 @@ for file in bin/holdfast include/holdfast/holdfast.h lib/*/cmake/holdfast/holdfa
 done
 LD_LIBRARY_PATH=$(dirname "$(find "$work/root/usr/lib" -name 'libholdfast.*' | head -n 1)") \
   "$work/root/usr/bin/holdfast" --version
+"$work/root/usr/bin/holdfast" sim --list >/dev/null || fail 'holdfast sim does not start'

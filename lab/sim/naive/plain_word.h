@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "base/sim_runtime.h"
+#include "lab/sim/sim_runtime.h"
 
 namespace holdfast::lab::sim {
 

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "base/sim_runtime.h"
+#include "lab/sim/sim_runtime.h"
 
 namespace holdfast::internal {
 namespace {

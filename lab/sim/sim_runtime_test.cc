@@ -1,4 +1,4 @@
-#include "base/sim_runtime.h"
+#include "lab/sim/sim_runtime.h"
 
 #include <gtest/gtest.h>
 

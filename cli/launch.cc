@@ -1,4 +1,4 @@
-#include "torture/launch.h"
+#include "launch.h"
 
 #include <unistd.h>
 
@@ -8,7 +8,8 @@
 
 namespace holdfast::cli {
 
-int launch_torture(const Session& session, const std::vector<std::string>& arguments) {
+int launch(const Program& program, const Session& session,
+           const std::vector<std::string>& arguments) {
   std::error_code ignored;
   const std::filesystem::path here =
       std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
@@ -18,14 +19,15 @@ int launch_torture(const Session& session, const std::vector<std::string>& argum
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
   int error = ENOENT;
-  for (const char* place : {"holdfast-torture", "../libexec/holdfast/holdfast-torture"}) {
-    execv((here / place).c_str(), pointers.data());
+  for (const char* folder : {".", "../libexec/holdfast"}) {
+    execv((here / folder / program.file).c_str(), pointers.data());
     if (errno != ENOENT) error = errno;
   }
   return session.fail("misconfigured",
-                      "cannot run holdfast-torture (" + std::string(std::strerror(error)) +
+                      std::string("cannot run ") + program.file + " (" + std::strerror(error) +
                           "); it should be beside holdfast or in ../libexec/holdfast: install the "
-                          "package holdfast-torture",
+                          "package " +
+                          program.package + ", or build all of Holdfast",
                       kMisconfigured);
 }
 
