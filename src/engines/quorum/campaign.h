@@ -67,6 +67,10 @@ class Campaign {
 
   void ask_all(const std::shared_ptr<Poll>& poll, Ticket ticket);
   Task<Verdict> count(const std::shared_ptr<Poll>& poll, Deadline limit, std::stop_token stop);
+  // A token above the fences that were reported. `proposals`: how many tokens this attempt has proposed.
+  std::uint64_t higher_token(const Poll& poll, int proposals);
+  // Proposes another token to the nodes that have locked their word for this attempt.
+  void propose_to_locked(const std::shared_ptr<Poll>& poll, std::uint64_t token);
   // Of a count that is lost: whether it is known why. If some nodes are busy and some are down, it
   // is for those to say who have not answered yet.
   bool explained(const Poll& poll) const;
