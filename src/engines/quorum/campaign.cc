@@ -48,7 +48,7 @@ struct Campaign::Poll {
   bool granted = false;
 };
 
-// What is given back at the end of a claim.
+// The release of a claim's votes.
 struct Campaign::Returning {
   Returning(Runtime& runtime, const Claim& of) : claim(of), changed(runtime) {}
   Claim claim;
@@ -222,7 +222,7 @@ Task<void> Campaign::cast(std::shared_ptr<Poll> poll, std::size_t node, Proposal
     ballot = co_await voter.vote(poll->claim, proposal,
                                  Deadline::at(runtime_.now() + options_.request_timeout));
     const bool kept = ballot.kind == Ballot::Kind::locked || ballot.kind == Ballot::Kind::silent;
-    // What is busy has surely no word of ours; the others were not asked, so an earlier vote stays.
+    // A busy node has no word of ours; the others were not asked, so an earlier vote stays.
     const bool clear = ballot.kind == Ballot::Kind::busy || !before;
     if (!kept && clear && stake.attempt == poll->number) stake.words &= ~bit(node);
     const bool on_its_way = (stake.asked_back & bit(node)) != 0 && !ballot.resent;

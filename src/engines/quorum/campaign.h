@@ -1,11 +1,11 @@
 // Campaign: asks all nodes at once for their votes on a claim, and gives back what it got where
 // that was not enough. Inside the loop only.
 //
-// What could go wrong here is a vote that arrives after the claim was given up: it would stand in
+// The danger is a vote that arrives after the claim was given up: it would stand in
 // the way of others for one ttl. So what is asked of one node goes over one connection, in order;
 // a vote is not sent any more once its campaign is over; and an answer that comes too late is
 // followed by a release. A release in turn must never end a *later* vote of the same claim: each
-// attempt has a number, and who gives back looks whether it is still the last.
+// attempt has a number, and a release checks whether it is still the last.
 #pragma once
 
 #include <memory>

@@ -150,7 +150,7 @@ Task<Result<Grant>> QuorumEngine::acquire(const Claim& claim, const Wait& wait) 
     Campaign::Outcome outcome = co_await attempt(claim, std::nullopt, wait);
     if (outcome.grant) co_return *outcome.grant;
     if (outcome.failure) {
-      // What is unknown is for the caller to end.
+      // The caller withdraws a claim whose outcome is unknown.
       if (outcome.failure->code() == Code::unknown) co_return *outcome.failure;
       // A claim that may wait tries again when too few nodes answered.
       const BootTime again = runtime().now() + runtime().jitter(kMoment, 0.5);
@@ -298,7 +298,7 @@ BootTime QuorumEngine::next_look(const Campaign::Outcome& outcome, bool told_of,
   } else if (!told_of) {
     pause = std::min<Duration>(kShortest * (1 << std::min(looks, 6)), kLongest);
   } else if (outcome.split) {
-    // Who has not got a majority gives way; those who come first in line are told.
+    // Claims without a majority give way; the first in the queue are notified.
     pause = kStagger * (4 << std::min(looks, 4));
   } else if (outcome.foreign) {
     pause = kForeignLook;

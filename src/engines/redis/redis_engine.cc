@@ -223,8 +223,8 @@ Result<RedisEngine::Asked> RedisEngine::read_answer(const Claim& claim,
   const std::string& word = reply.at(2).text;
   const std::optional<redis::WordOwner> owner = redis::owner_of(word);
   const bool group = word.starts_with(redis::kGroupWord);
-  // What only looks like ours to the script ("12 x" begins as a claim does) is not.
-  const bool free = word.empty();  // kept for those who waited before a restart, or for who answers
+  // A word that only looks like ours to the script ("12 x" begins as a claim does) is foreign.
+  const bool free = word.empty();  // kept for those who waited before a restart, or for the next
   asked.foreign = !free && (reply.at(5).as_number() == 1 || (!owner && !group));
   asked.more = reply.at(6).as_number() == 1;
   asked.came = reply.at(7).text;

@@ -158,7 +158,7 @@ auto SqliteEngine::attempt(F& work)
     if (!store_) store_ = std::make_unique<Store>(options_, ownership_, runtime(), label_);
     if (replaced()) return Outcome(*replaced_);
     LockTable& table = store_->table;
-    table.take_wakes();  // What an exception left behind concerns nobody.
+    table.take_wakes();  // Left by an exception, for nobody.
     auto outcome = work(table);
     tell(table.take_wakes());
     for (const ProcessId dead : table.take_dead()) store_->sockets.forget(dead);

@@ -292,7 +292,7 @@ Task<Result<bool>> Acquisition::set_watch(const Decision& decision) {
   if (reply.error == Error::no_node) co_return false;
   if (!reply.ok()) co_return nodes_.failure_of(reply.error, "reading", state_.lock_path);
   if (decision.watch.empty()) {
-    // What it says may differ from what was decided on.
+    // The queue may have changed since the decision.
     const Decision now = decide(reply.children, state_.node);
     co_return now.present && !now.granted && now.watch.empty();
   }

@@ -45,7 +45,7 @@ Task<void> Renewals::renew_part(Part part, Deadline deadline) {
     {
       Requests::Transaction transaction(requests);
       for (const Item& item : part) {
-        // Who writes into the node of an exclusive holder ends its hold (queue.h).
+        // A write into the node of an exclusive holder ends its hold (queue.h).
         const bool any = item.state->claim.mode == Mode::permit;
         transaction.check(item.state->node_path(), any ? -1 : 0);
       }

@@ -242,7 +242,7 @@ void Session::expire() {
 Task<void> Session::close(Deadline deadline) {
   if (over_) co_return;
   if (!attached() && key_.id != 0 && !adopted_) {
-    static_cast<void>(co_await open(deadline));  // What it has must not stay until it expires.
+    static_cast<void>(co_await open(deadline));  // Its nodes must not stay until it expires.
   }
   over_ = true;
   if (attached()) {
