@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/answer_grace.h"
+#include "base/failures.h"
 #include "holdfast/examination.h"
 
 namespace holdfast {
@@ -64,11 +66,10 @@ Severity Examination::verdict() const {
 
 Task<Result<LockInfo>> Engine::watch(const Name& name, Token known, const Wait& wait) {
   constexpr Duration kPause = std::chrono::milliseconds(100);
-  constexpr Duration kGrace = std::chrono::milliseconds(250);  // to answer at all
   for (;;) {
     const BootTime now = runtime_.now();
     const Deadline answer_by =
-        wait.deadline.sooner(now + std::chrono::seconds(5)).later(now + kGrace);
+        wait.deadline.sooner(now + std::chrono::seconds(5)).later(now + internal::kAnswerGrace);
     Result<LockInfo> info = co_await inspect(name, answer_by);
     if (!info) co_return info;
     Token newest;
@@ -79,7 +80,7 @@ Task<Result<LockInfo>> Engine::watch(const Name& name, Token known, const Wait& 
     }
     const BootTime again = wait.deadline.sooner(runtime_.now() + runtime_.jitter(kPause)).moment();
     if (co_await sleep_until(runtime_, again, wait.stop) == Woken::cancelled) {
-      co_return Failure(Code::cancelled, "cancelled by the caller");
+      co_return internal::cancelled_by_caller();
     }
   }
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/failures.h"
 #include "base/random.h"
 #include "base/text.h"
 #include "holdfast/examination.h"
@@ -93,11 +94,6 @@ namespace {
 constexpr Duration kShortestPause = std::chrono::milliseconds(5);
 constexpr Duration kLongestPause = std::chrono::seconds(1);
 
-// The request left and no answer came, or there is no server to ask for now: both pass.
-bool may_pass(Code code) { return code == Code::unknown || code == Code::unreachable; }
-
-Failure cancelled() { return Failure(Code::cancelled, "cancelled by the caller"); }
-
 }  // namespace
 
 // Each attempt has an id of its own, all have the same `call`. With one id, a release of an earlier attempt
@@ -119,7 +115,7 @@ Task<Result<Grant>> Locker::ask(Claim& claim, const Wait& wait) {
       pause = std::max(pause, kShortestPause);
       const BootTime again = wait.deadline.sooner(now + runtime_.jitter(pause)).moment();
       const Woken woken = co_await sleep_until(runtime_, again, wait.stop);
-      if (woken == Woken::cancelled) co_return cancelled();
+      if (woken == Woken::cancelled) co_return cancelled_by_caller();
       if (wait.deadline.passed(runtime_.now())) co_return grant;
       start_over(claim);
       continue;
@@ -146,7 +142,7 @@ Task<Result<Grant>> Locker::prolong(const Claim& claim, Grant grant, const Wait&
     const BootTime again = runtime_.now() + runtime_.jitter(pause);
     if (again >= ends || wait.deadline.passed(again)) co_return renewed.front();
     if (co_await sleep_until(runtime_, again, wait.stop) == Woken::cancelled) {
-      co_return cancelled();
+      co_return cancelled_by_caller();
     }
   }
 }
@@ -166,7 +162,7 @@ Task<Result<Grant>> Locker::obtain(Claim& claim, const Wait& wait, const LockOpt
     if (grant && runtime_.now() < validity_of(*grant, options.warn_before).lost_at) co_return grant;
     // We were paused, the reply was late, or a short grant was not renewed in time.
     tasks_.spawn(clean_up(claim));
-    if (wait.stop.stop_requested()) co_return cancelled();
+    if (wait.stop.stop_requested()) co_return cancelled_by_caller();
     const Failure late = Failure::busy(
         Busy{.lock = claim.name.display(), .holder = "nobody, but our own grant came too late"});
     if (!wait.queue || wait.deadline.passed(runtime_.now())) co_return late;
@@ -174,7 +170,7 @@ Task<Result<Grant>> Locker::obtain(Claim& claim, const Wait& wait, const LockOpt
     // Where the way there and back takes longer than the ttl, that is so each time.
     const BootTime again = wait.deadline.sooner(runtime_.now() + runtime_.jitter(pause)).moment();
     const Woken woken = co_await sleep_until(runtime_, again, wait.stop);
-    if (woken == Woken::cancelled) co_return cancelled();
+    if (woken == Woken::cancelled) co_return cancelled_by_caller();
     if (wait.deadline.passed(runtime_.now())) co_return late;
     start_over(claim);
   }

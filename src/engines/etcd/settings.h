@@ -1,4 +1,4 @@
-// What an etcd URL says.
+// The settings in an etcd URL.
 #pragma once
 
 #include <memory>

@@ -55,7 +55,7 @@ class UrlReader {
   // The same URL with only these of its options, which another reader takes.
   Url with_only(std::initializer_list<const char*> names);
 
-  // What is wrong, if anything: also an option that nobody has read.
+  // The first problem, if any; an option that nobody has read is one.
   Result<void> finish();
 
  private:

@@ -30,7 +30,7 @@ class Holds {
   // A word without its token is completed soon.
   void remember(Held held);
   void forget(const ClaimId& claim) { holds_.erase(claim); }
-  // What a renewal came to; nothing happens if the claim was forgotten meanwhile.
+  // Records a renewal; nothing happens if the claim was forgotten meanwhile.
   void renewed(const ClaimId& claim, const Kept& kept);
 
   void stop() { background_.stop(); }

@@ -4,7 +4,11 @@
 
 #include "base/known_server.h"
 #include "base/unreachable_instead_of_unknown.h"
+#include "engines/kit/deadlines.h"
+#include "engines/kit/failures.h"
 #include "engines/kit/local_waiters.h"
+#include "engines/kit/patience.h"
+#include "engines/kit/withdrawal.h"
 #include "engines/memcached/facts.h"
 #include "engines/memcached/holds.h"
 #include "engines/memcached/persist.h"
@@ -30,13 +34,12 @@ using memcached::Verdict;
 using memcached::Word;
 using memcached::word_of;
 
-Failure cancelled() { return Failure(Code::cancelled, "cancelled by the caller"); }
-
 class MemcachedEngine final : public Engine {
  public:
   MemcachedEngine(const memcached::Settings& settings, Runtime& runtime)
       : Engine(runtime),
         settings_(settings),
+        deadlines_(runtime, settings.request_timeout),
         node_(runtime, settings),
         holds_(runtime, node_, settings.request_timeout) {}
 
@@ -58,7 +61,7 @@ class MemcachedEngine final : public Engine {
   }
 
  private:
-  // Granted, or who is in the way.
+  // A grant, or the holder.
   struct Asked {
     std::optional<Grant> grant;
     Busy busy;
@@ -66,30 +69,28 @@ class MemcachedEngine final : public Engine {
   };
 
   Keys keys_of(const Name& name) const { return Keys(settings_.prefix, name); }
-  Deadline request_deadline(Deadline limit) const {
-    return limit.sooner(runtime().now() + settings_.request_timeout);
-  }
-  // A question that is asked shortly before the wait is over, or by one who does not wait at all,
-  // should still be answered.
-  Deadline answer_deadline(const Wait& wait) const {
-    constexpr Duration kGrace = std::chrono::milliseconds(250);
-    return request_deadline(wait.deadline.later(runtime().now() + kGrace));
-  }
 
-  // Takes the lock if it is free, or has its own word again.
+  // Takes the lock if it is free, or if the claim's own word is there.
   Task<Result<Asked>> ask(const Claim& claim, const Keys& keys, Deadline deadline,
                           std::stop_token stop);
   Task<Result<Asked>> ask_once(const Claim& claim, const Keys& keys, Deadline deadline,
                                std::stop_token stop);
   Task<Result<std::optional<Grant>>> taken(const Claim& claim, const Keys& keys, Word word,
                                            Taking taking, Deadline deadline);
-  // The claim's own word stands there: an earlier attempt was executed, and its reply was lost.
+  // The claim's own word is there: an earlier attempt was executed, and its reply was lost.
   Task<Result<std::optional<Grant>>> take_up(const Claim& claim, const Keys& keys, Sight seen,
                                              Deadline deadline);
-  Task<Result<Grant>> wait_in_line(const Claim& claim, const Keys& keys, const Wait& wait,
-                                   std::optional<Asked> known);
-  // Ends what the claim has, and says why.
-  Task<Result<Grant>> leave(const Claim& claim, Failure why);
+  // Polls while others hold it: memcached does not notify.
+  Task<Result<Grant>> wait_and_poll(const Claim& claim, const Keys& keys, const Wait& wait,
+                                    std::optional<Asked> known);
+  // Takes the lock; with `look`, only if a look finds it free. `unsure` is set if the outcome is unknown.
+  Task<Result<Asked>> poll(const Claim& claim, const Keys& keys, bool look, const Wait& wait,
+                           bool& unsure);
+  // Why the wait is over, if it is.
+  std::optional<Failure> end_of_wait(LocalWaiters::Waiter& waiter, Woken woken,
+                                     const Wait& wait) const;
+  // Withdraws the claim by its id, and answers `why`.
+  Task<Result<Grant>> give_up(const Claim& claim, Failure why);
 
   Task<void> renew_one(const Hold& hold, Deadline deadline, Result<Grant>& outcome);
   Task<void> renew_part(std::span<const Hold> holds, std::span<Result<Grant>> outcomes,
@@ -98,6 +99,7 @@ class MemcachedEngine final : public Engine {
 
   KnownServer known_{memcached_guarantees()};
   const memcached::Settings settings_;
+  const Deadlines deadlines_;
   LocalWaiters waiters_;
   memcached::Node node_;
   memcached::Holds holds_;
@@ -127,9 +129,9 @@ Task<Result<MemcachedEngine::Asked>> MemcachedEngine::ask(const Claim& claim, co
 Task<Result<MemcachedEngine::Asked>> MemcachedEngine::ask_once(const Claim& claim, const Keys& keys,
                                                                Deadline deadline,
                                                                std::stop_token stop) {
-  constexpr int kMostRounds = 4;  // while it comes and goes between two of our commands
+  constexpr int kMaxRounds = 4;  // while it comes and goes between two of our commands
   Asked asked;
-  for (int round = 0; round < kMostRounds; ++round) {
+  for (int round = 0; round < kMaxRounds; ++round) {
     Word word = word_of(claim, Token(), runtime().wall());
     Result<Taking> taking =
         co_await node_.take(keys, word, ItemTtl(claim.ttl), true, deadline, stop);
@@ -201,7 +203,7 @@ Task<Result<std::optional<Grant>>> MemcachedEngine::take_up(const Claim& claim, 
 
 Task<Result<Examination>> MemcachedEngine::examine(Deadline deadline) {
   Result<memcached::Facts> facts =
-      co_await memcached::ask_facts(runtime(), settings_, request_deadline(deadline));
+      co_await memcached::ask_facts(runtime(), settings_, deadlines_.request(deadline));
   if (!facts) co_return facts.failure();
   static_cast<void>(known_.learn(memcached::examined(*facts)));
   co_return *known_.last();
@@ -211,13 +213,13 @@ Task<Result<Examination>> MemcachedEngine::examine(Deadline deadline) {
 
 Task<Result<Grant>> MemcachedEngine::acquire(const Claim& claim, const Wait& wait) {
   const Keys keys = keys_of(claim.name);
-  if (wait.stop.stop_requested()) co_return cancelled();
+  if (wait.stop.stop_requested()) co_return cancelled_by_caller();
   std::optional<Asked> known;
   if (!wait.queue || waiters_.empty(keys.word)) {
-    const Deadline limit = answer_deadline(wait);
+    const Deadline limit = deadlines_.answer(wait);
     Result<Asked> asked = co_await ask(claim, keys, limit, wait.stop);
     if (!asked && asked.code() == Code::unknown && wait.stop.stop_requested()) {
-      co_return co_await leave(claim, cancelled());
+      co_return co_await give_up(claim, cancelled_by_caller());
     }
     if (!asked) co_return asked.failure();
     if (asked->grant) co_return *asked->grant;
@@ -230,16 +232,14 @@ Task<Result<Grant>> MemcachedEngine::acquire(const Claim& claim, const Wait& wai
     }
     known = std::move(asked).value();
   }
-  co_return co_await wait_in_line(claim, keys, wait, std::move(known));
+  co_return co_await wait_and_poll(claim, keys, wait, std::move(known));
 }
 
-Task<Result<Grant>> MemcachedEngine::wait_in_line(const Claim& claim, const Keys& keys,
-                                                  const Wait& wait, std::optional<Asked> known) {
-  // Nobody tells us when it comes free. Often at first: many locks are held for a moment only.
+Task<Result<Grant>> MemcachedEngine::wait_and_poll(const Claim& claim, const Keys& keys,
+                                                   const Wait& wait, std::optional<Asked> known) {
+  // Often at first: many locks are held for a moment only.
   constexpr Duration kShortest = std::chrono::milliseconds(1);
   constexpr Duration kLongest = std::chrono::milliseconds(50);
-  // Who stands in the line outlasts a server that is being restarted.
-  constexpr Duration kPatience = std::chrono::seconds(30);
   LocalWaiters::Waiter waiter(waiters_, runtime(), keys.word, claim.id);
   ClaimId holder;
   if (known) {
@@ -247,44 +247,34 @@ Task<Result<Grant>> MemcachedEngine::wait_in_line(const Claim& claim, const Keys
     holder = known->holder;
   }
   Duration pause = kShortest;
-  bool unsure = false;  // something that we sent was not answered
-  BootTime last_answer = runtime().now();
+  bool unsure = false;  // a request of ours was not answered
+  Patience patience(runtime().now());
   for (;;) {
     Deadline until = wait.deadline;
     if (waiter.first()) until = until.sooner(runtime().now() + runtime().jitter(pause, 0.3));
     const Woken woken = co_await waiter.told.wait(until, wait.stop);
     waiter.told.reset();
-    std::optional<Failure> over;
-    if (waiter.ended()) over = Failure(Code::cancelled, "it was released while it waited");
-    if (woken == Woken::cancelled) over = cancelled();
-    if (!over && wait.deadline.passed(runtime().now())) over = Failure::busy(waiter.seen());
-    if (over && unsure) co_return co_await leave(claim, *over);
-    if (over) co_return *over;
+    if (const std::optional<Failure> over = end_of_wait(waiter, woken, wait)) {
+      if (unsure) co_return co_await give_up(claim, *over);
+      co_return *over;
+    }
     if (!waiter.first()) continue;
 
-    // To look is cheaper than to try, for the server and for the holder: see docs/engines.
-    const Deadline limit = answer_deadline(wait);
-    Result<Sight> seen((Sight()));
-    if (!waiter.released()) seen = co_await node_.look(keys, limit, wait.stop);
-    Result<Asked> asked = seen ? Result<Asked>(busy_of(*seen)) : Result<Asked>(seen.failure());
-    if (seen && (seen->free() || seen->of(claim.id))) {
-      asked = co_await ask(claim, keys, limit, wait.stop);
-      unsure = !asked && asked.code() == Code::unknown;
-    }
+    const bool look = !waiter.released();
+    Result<Asked> asked = co_await poll(claim, keys, look, wait, unsure);
     const BootTime now = runtime().now();
     if (!asked) {
-      const bool passing = asked.code() == Code::unreachable || asked.code() == Code::unknown;
       if (wait.stop.stop_requested()) continue;
-      if (passing && now - last_answer <= kPatience && !wait.deadline.passed(now)) {
+      if (patience.covers(asked.code(), now) && !wait.deadline.passed(now)) {
         pause = kLongest;
         continue;
       }
-      if (unsure) co_return co_await leave(claim, asked.failure());
+      if (unsure) co_return co_await give_up(claim, asked.failure());
       co_return unreachable_instead_of_unknown(asked.failure());
     }
     if (asked->grant) co_return *asked->grant;
-    last_answer = now;
-    // While it goes from hand to hand it will soon be free again.
+    patience.answered(now);
+    // A lock that has another holder each time will soon be free again.
     const bool moves = asked->holder != holder;
     pause = moves ? std::max<Duration>(pause / 2, kShortest) : std::min(pause * 3 / 2, kLongest);
     holder = asked->holder;
@@ -292,18 +282,31 @@ Task<Result<Grant>> MemcachedEngine::wait_in_line(const Claim& claim, const Keys
   }
 }
 
-Task<Result<Grant>> MemcachedEngine::leave(const Claim& claim, Failure why) {
-  // Whoever gave up waiting should not wait much longer; what is unknown is ended in the background.
-  constexpr Duration kLongest = std::chrono::seconds(1);
-  const Result<bool> left = co_await release(claim, Deadline::at(runtime().now() + kLongest));
-  if (!left && left.code() == Code::misconfigured) co_return left.failure();
-  if (!left) {
-    co_return Failure(Code::unknown,
-                      why.message() + "; and the claim could not be taken back: " + left.message());
+std::optional<Failure> MemcachedEngine::end_of_wait(LocalWaiters::Waiter& waiter, Woken woken,
+                                                    const Wait& wait) const {
+  if (woken == Woken::cancelled) return cancelled_by_caller();
+  if (waiter.ended()) return released_while_waiting();
+  if (wait.deadline.passed(runtime().now())) return Failure::busy(waiter.seen());
+  return std::nullopt;
+}
+
+Task<Result<MemcachedEngine::Asked>> MemcachedEngine::poll(const Claim& claim, const Keys& keys,
+                                                           bool look, const Wait& wait,
+                                                           bool& unsure) {
+  const Deadline limit = deadlines_.answer(wait);
+  if (look) {  // It is cheaper than to try, for the server and for the holder: see docs/engines.
+    const Result<Sight> seen = co_await node_.look(keys, limit, wait.stop);
+    if (!seen) co_return seen.failure();
+    if (!seen->free() && !seen->of(claim.id)) co_return busy_of(*seen);
   }
-  // It is known now: nothing is held.
-  if (why.code() == Code::unknown) co_return Failure(Code::unreachable, why.message());
-  co_return why;
+  Result<Asked> asked = co_await ask(claim, keys, limit, wait.stop);
+  unsure = !asked && asked.code() == Code::unknown;
+  co_return asked;
+}
+
+Task<Result<Grant>> MemcachedEngine::give_up(const Claim& claim, Failure why) {
+  const Result<bool> withdrawn = co_await release(claim, deadlines_.withdrawal());
+  co_return after_withdrawal(why, withdrawn);
 }
 
 // ---- Keeping and giving back -------------------------------------------------------------------
@@ -312,7 +315,7 @@ Task<std::vector<Result<Grant>>> MemcachedEngine::renew(std::span<const Hold> ho
                                                         Deadline deadline) {
   // Enough to hide the way to the server, and little enough for its buffers and ours.
   constexpr std::size_t kPart = 200;
-  const Deadline limit = request_deadline(deadline);
+  const Deadline limit = deadlines_.request(deadline);
   std::vector<Result<Grant>> outcomes(holds.size(), Failure(Code::unreachable, "not asked"));
   for (std::size_t begin = 0; begin < holds.size(); begin += kPart) {
     const std::size_t size = std::min(kPart, holds.size() - begin);
@@ -325,12 +328,12 @@ Task<std::vector<Result<Grant>>> MemcachedEngine::renew(std::span<const Hold> ho
 Task<void> MemcachedEngine::renew_part(std::span<const Hold> holds,
                                        std::span<Result<Grant>> outcomes, Deadline deadline) {
   std::vector<Held> known;
-  std::vector<std::size_t> places;
+  std::vector<std::size_t> known_at;
   for (std::size_t i = 0; holds.size() > 1 && i < holds.size(); ++i) {
     const Held* const held = holds_.find(holds[i].claim.id);
     if (!held || !node_.fresh(held->stamp)) continue;
     known.push_back(*held);
-    places.push_back(i);
+    known_at.push_back(i);
   }
   std::vector<Replacement> all;
   all.reserve(known.size());
@@ -339,10 +342,10 @@ Task<void> MemcachedEngine::renew_part(std::span<const Hold> holds,
   std::vector<bool> done(holds.size());
   for (std::size_t i = 0; i < changes.size(); ++i) {
     if (!changes[i] || changes[i]->verdict != Verdict::done) continue;
-    const Hold& hold = holds[places[i]];
+    const Hold& hold = holds[known_at[i]];
     holds_.renewed(hold.claim.id, Kept{true, changes[i]->stamp, hold.token, changes[i]->sent_at});
-    outcomes[places[i]] = Grant{hold.token, changes[i]->sent_at, known[i].ttl.sure};
-    done[places[i]] = true;
+    outcomes[known_at[i]] = Grant{hold.token, changes[i]->sent_at, known[i].ttl.sure};
+    done[known_at[i]] = true;
   }
   // The others one by one, and all at the same time: each has to look first.
   TaskGroup group(runtime());
@@ -373,15 +376,14 @@ Task<void> MemcachedEngine::renew_one(const Hold& hold, Deadline deadline, Resul
   if (kept->value.held) {
     outcome = Grant{hold.token, kept->value.sent_at, ttl.sure};
   } else {
-    outcome = Failure(Code::not_held, "the lock '" + hold.claim.name.display() +
-                                          "' is not held by this claim any more: it expired, was "
-                                          "released, was taken away, or memcached dropped it");
+    outcome = no_longer_held(hold.claim.name,
+                             "it expired, was released, was taken away, or memcached dropped it");
   }
 }
 
 Task<Result<bool>> MemcachedEngine::release(const Claim& claim, Deadline deadline) {
   const Keys keys = keys_of(claim.name);
-  const Deadline limit = request_deadline(deadline);
+  const Deadline limit = deadlines_.request(deadline);
   std::optional<Stamp> stamp;
   if (const Held* held = holds_.find(claim.id)) stamp = held->stamp;
   holds_.forget(claim.id);
@@ -398,7 +400,7 @@ Task<Result<bool>> MemcachedEngine::release(const Claim& claim, Deadline deadlin
 
 Task<Result<LockInfo>> MemcachedEngine::inspect(const Name& name, Deadline deadline) {
   const Keys keys = keys_of(name);
-  const Deadline limit = request_deadline(deadline);
+  const Deadline limit = deadlines_.request(deadline);
   const Result<Sight> seen = co_await node_.look_for_token(keys, limit);
   if (!seen) co_return unreachable_instead_of_unknown(seen.failure());
   LockInfo info{.name = name};
@@ -414,7 +416,7 @@ Task<Result<LockInfo>> MemcachedEngine::inspect(const Name& name, Deadline deadl
 
 Task<Result<std::vector<LockInfo>>> MemcachedEngine::list(const std::string& prefix,
                                                           Deadline deadline) {
-  const Deadline limit = request_deadline(deadline);
+  const Deadline limit = deadlines_.request(deadline);
   const Result<std::vector<Sight>> words = co_await node_.list(settings_.prefix, prefix, limit);
   if (!words) co_return unreachable_instead_of_unknown(words.failure());
   std::vector<LockInfo> all;
@@ -437,14 +439,13 @@ Task<Result<std::vector<LockInfo>>> MemcachedEngine::list(const std::string& pre
 
 Task<Result<void>> MemcachedEngine::evict(const Name& name, Token token, Deadline deadline) {
   const Keys keys = keys_of(name);
-  const Deadline limit = request_deadline(deadline);
+  const Deadline limit = deadlines_.request(deadline);
   const auto attempt = [&] { return node_.evict(keys, token, limit); };
   const Result<Repeated<bool>> ended = co_await persist<bool>(runtime(), attempt, limit);
   if (!ended) co_return ended.failure();
   waiters_.wake(keys.word);
   if (ended->value || ended->repeated) co_return Result<void>();
-  co_return Failure(Code::not_held, "'" + name.display() + "' is not held with token " +
-                                        token.str() + "; nothing was changed");
+  co_return not_held_with(name, token);
 }
 
 }  // namespace

@@ -51,7 +51,7 @@ class MemcachedVoter final : public quorum::Voter {
   bool is_twin() const { return twin_; }
 
  private:
-  // What is known of a claim that was brought here.
+  // A claim that voted here.
   struct Known {
     std::optional<Stamp> stamp;
     std::uint32_t attempt = 0;

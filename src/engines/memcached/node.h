@@ -32,7 +32,7 @@ struct Stamp {
   std::uint64_t generation = 0;
 };
 
-// What stands under a lock's key.
+// The item under a lock's key.
 struct Sight {
   bool present = false;
   std::optional<Word> word;  // nothing if another program's item stands there
@@ -49,10 +49,10 @@ inline constexpr const char* kForeignLabel =
 
 // A claim's word, written at `now`.
 Word word_of(const Claim& claim, Token token, WallTime now);
-// Who holds it, for people. REQUIRES: present.
+// The holder, for people. REQUIRES: present.
 HolderInfo holder_info(const Sight& seen, WallTime now);
 
-// What came of taking.
+// The outcome of taking.
 struct Taking {
   std::optional<Stamp> stamp;  // of the word, if it was taken
   Token token;                 // drawn after it was taken, if asked for

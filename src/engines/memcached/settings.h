@@ -1,4 +1,4 @@
-// What a memcached URL says.
+// The settings in a memcached URL.
 #pragma once
 
 #include <string>

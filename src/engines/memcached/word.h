@@ -1,4 +1,4 @@
-// What stands in memcached for a lock: its two keys, and the word under the first of them.
+// A lock in memcached: its two keys, and the word under the first of them.
 //
 //   KEY            who holds it, with a ttl; not there: free
 //   KEY:hf:token   the last token that was drawn, a decimal number, without a ttl

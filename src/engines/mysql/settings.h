@@ -1,4 +1,4 @@
-// What a MySQL URL says.
+// The settings in a MySQL URL.
 #pragma once
 
 #include <string>

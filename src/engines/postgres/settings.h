@@ -1,4 +1,4 @@
-// What a PostgreSQL URL says.
+// The settings in a PostgreSQL URL.
 #pragma once
 
 #include <string>

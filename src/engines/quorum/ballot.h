@@ -27,7 +27,7 @@ struct Arrival {
 // Nothing: it does not wait.
 using Ticket = std::optional<Arrival>;
 
-// What is proposed to a node.
+// A proposal to a node.
 struct Proposal {
   std::uint64_t token = 0;
   Era era;

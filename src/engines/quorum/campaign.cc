@@ -3,11 +3,21 @@
 #include <algorithm>
 #include <map>
 
+#include "base/failures.h"
+
 namespace holdfast::internal::quorum {
 
 namespace {
 
 constexpr std::uint32_t bit(std::size_t node) { return std::uint32_t{1} << node; }
+
+// Nodes whose answers are not awaited any more may be able to vote.
+std::string too_few(const Tally& tally, std::size_t can_vote, std::size_t size) {
+  const std::size_t pending = tally.pending();
+  return (pending > 0 ? "at most " : "only ") + std::to_string(can_vote + pending) + " of " +
+         std::to_string(size) + " nodes can vote, and " + std::to_string(tally.majority()) +
+         " are needed";
+}
 
 }  // namespace
 
@@ -38,7 +48,7 @@ struct Campaign::Poll {
   bool granted = false;
 };
 
-// What is given back at the end of a claim.
+// The release of a claim's votes.
 struct Campaign::Returning {
   Returning(Runtime& runtime, const Claim& of) : claim(of), changed(runtime) {}
   Claim claim;
@@ -109,7 +119,7 @@ void Campaign::ask_all(const std::shared_ptr<Poll>& poll, Ticket ticket) {
 Task<Verdict> Campaign::count(const std::shared_ptr<Poll>& poll, Deadline limit,
                               std::stop_token stop) {
   constexpr Duration kHurry = std::chrono::milliseconds(1);
-  constexpr int kMostProposals = 10;  // more than that only if somebody plays games with us
+  constexpr int kMaxProposals = 10;  // more are needed only against a hostile client
   const BootTime begin = runtime_.now();
   BootTime patience = begin + options_.node_timeout;
   std::optional<BootTime> hurry;
@@ -122,15 +132,9 @@ Task<Verdict> Campaign::count(const std::shared_ptr<Poll>& poll, Deadline limit,
       co_return verdict;
     }
     if (verdict == Verdict::low) {
-      if (proposals >= kMostProposals || limit.passed(runtime_.now())) co_return verdict;
-      std::uint64_t wish = first_token(poll->claim.name);
-      // Readers raise the fences for each other: with some room between them they do not meet again.
-      if (poll->claim.mode == Mode::shared && proposals > 1) {
-        wish = std::max(wish, tally.highest_fence() + 1) +
-               runtime_.random() % (std::uint64_t{64} << proposals);
-      }
-      const std::uint64_t next = tally.next_token(wish, electorate_.floor() + 1);
-      // If these nodes will not have it, it is for the slower ones to make a majority.
+      if (proposals >= kMaxProposals || limit.passed(runtime_.now())) co_return verdict;
+      const std::uint64_t next = higher_token(*poll, proposals);
+      // If these nodes refuse it, the slower ones must make up a majority.
       if (tally.accepting(next) < tally.majority() && tally.unanswered() > 0 &&
           runtime_.now() < patience) {
         poll->changed.reset();
@@ -138,15 +142,7 @@ Task<Verdict> Campaign::count(const std::shared_ptr<Poll>& poll, Deadline limit,
         continue;
       }
       ++proposals;
-      poll->token = next;
-      remember_fence(poll->claim.name, poll->token);
-      const Proposal proposal{.token = poll->token, .era = poll->era, .attempt = poll->number};
-      std::vector<std::size_t> locked;
-      for (std::size_t node = 0; node < size(); ++node) {
-        if (tally.is_locked(node)) locked.push_back(node);
-      }
-      for (const std::size_t node : locked) poll->tally.ask(node, proposal.token);
-      for (const std::size_t node : locked) background_.spawn(cast_fence(poll, node, proposal));
+      propose_to_locked(poll, next);
       patience = runtime_.now() + options_.node_timeout;
       hurry.reset();
       continue;
@@ -169,6 +165,28 @@ Task<Verdict> Campaign::count(const std::shared_ptr<Poll>& poll, Deadline limit,
       hurry.reset();
     }
   }
+}
+
+std::uint64_t Campaign::higher_token(const Poll& poll, int proposals) {
+  std::uint64_t wish = first_token(poll.claim.name);
+  // Readers raise the fences for each other: with some room between them they do not collide again.
+  if (poll.claim.mode == Mode::shared && proposals > 1) {
+    wish = std::max(wish, poll.tally.highest_fence() + 1) +
+           runtime_.random() % (std::uint64_t{64} << proposals);
+  }
+  return poll.tally.next_token(wish, electorate_.floor() + 1);
+}
+
+void Campaign::propose_to_locked(const std::shared_ptr<Poll>& poll, std::uint64_t token) {
+  poll->token = token;
+  remember_fence(poll->claim.name, token);
+  const Proposal proposal{.token = token, .era = poll->era, .attempt = poll->number};
+  std::vector<std::size_t> locked;
+  for (std::size_t node = 0; node < size(); ++node) {
+    if (poll->tally.is_locked(node)) locked.push_back(node);
+  }
+  for (const std::size_t node : locked) poll->tally.ask(node, token);
+  for (const std::size_t node : locked) background_.spawn(cast_fence(poll, node, proposal));
 }
 
 bool Campaign::explained(const Poll& poll) const {
@@ -204,7 +222,7 @@ Task<void> Campaign::cast(std::shared_ptr<Poll> poll, std::size_t node, Proposal
     ballot = co_await voter.vote(poll->claim, proposal,
                                  Deadline::at(runtime_.now() + options_.request_timeout));
     const bool kept = ballot.kind == Ballot::Kind::locked || ballot.kind == Ballot::Kind::silent;
-    // What is busy has surely no word of ours; the others were not asked, so an earlier vote stays.
+    // A busy node has no word of ours; the others were not asked, so an earlier vote stays.
     const bool clear = ballot.kind == Ballot::Kind::busy || !before;
     if (!kept && clear && stake.attempt == poll->number) stake.words &= ~bit(node);
     const bool on_its_way = (stake.asked_back & bit(node)) != 0 && !ballot.resent;
@@ -233,7 +251,7 @@ Task<void> Campaign::cast_fence(std::shared_ptr<Poll> poll, std::size_t node, Pr
 Campaign::Outcome Campaign::outcome_of(Poll& poll, Verdict verdict, bool cancelled) const {
   Outcome outcome;
   if (cancelled) {
-    outcome.failure = Failure(Code::cancelled, "cancelled by the caller");
+    outcome.failure = cancelled_by_caller();
     return outcome;
   }
   if (verdict == Verdict::granted) {
@@ -284,11 +302,7 @@ Campaign::Outcome Campaign::outcome_of(Poll& poll, Verdict verdict, bool cancell
     outcome.busy.holder = "nobody, but a majority did not agree on a token";
     return outcome;
   }
-  // Those who were not waited for any more may be well.
-  const std::size_t can = locked + busy + poll.tally.pending();
-  const std::string what = (poll.tally.pending() > 0 ? "at most " : "only ") + std::to_string(can) +
-                           " of " + std::to_string(size) + " nodes can vote, and " +
-                           std::to_string(majority) + " are needed";
+  const std::string what = too_few(poll.tally, locked + busy, size);
   if (locked + silent >= majority && silent > 0) code = Code::unknown;
   outcome.failure = Failure(code, why.empty() ? what : what + " (" + why + ")");
   return outcome;

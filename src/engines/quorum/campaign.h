@@ -1,11 +1,11 @@
 // Campaign: asks all nodes at once for their votes on a claim, and gives back what it got where
 // that was not enough. Inside the loop only.
 //
-// What could go wrong here is a vote that arrives after the claim was given up: it would stand in
+// The danger is a vote that arrives after the claim was given up: it would stand in
 // the way of others for one ttl. So what is asked of one node goes over one connection, in order;
 // a vote is not sent any more once its campaign is over; and an answer that comes too late is
 // followed by a release. A release in turn must never end a *later* vote of the same claim: each
-// attempt has a number, and who gives back looks whether it is still the last.
+// attempt has a number, and a release checks whether it is still the last.
 #pragma once
 
 #include <memory>
@@ -67,6 +67,10 @@ class Campaign {
 
   void ask_all(const std::shared_ptr<Poll>& poll, Ticket ticket);
   Task<Verdict> count(const std::shared_ptr<Poll>& poll, Deadline limit, std::stop_token stop);
+  // A token above the fences that were reported. `proposals`: how many tokens this attempt has proposed.
+  std::uint64_t higher_token(const Poll& poll, int proposals);
+  // Proposes another token to the nodes that have locked their word for this attempt.
+  void propose_to_locked(const std::shared_ptr<Poll>& poll, std::uint64_t token);
   // Of a count that is lost: whether it is known why. If some nodes are busy and some are down, it
   // is for those to say who have not answered yet.
   bool explained(const Poll& poll) const;

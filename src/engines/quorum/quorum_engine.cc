@@ -3,7 +3,12 @@
 
 #include "base/known_server.h"
 #include "engines/kit/contention_history.h"
+#include "engines/kit/deadlines.h"
+#include "engines/kit/expiry_look.h"
+#include "engines/kit/failures.h"
 #include "engines/kit/local_waiters.h"
+#include "engines/kit/patience.h"
+#include "engines/kit/withdrawal.h"
 #include "engines/quorum/campaign.h"
 #include "engines/quorum/quorum_view.h"
 #include "engines/quorum/renewal_round.h"
@@ -19,6 +24,8 @@ class QuorumEngine final : public Engine {
                const QuorumOptions& options)
       : Engine(runtime),
         options_(options),
+        // Nodes that are busy should still answer a caller that does not wait at all.
+        deadlines_(runtime, options.request_timeout, 4 * options.node_timeout),
         electorate_(std::move(electorate)),
         known_(electorate_->guarantees()),
         campaign_(runtime, *electorate_, options),
@@ -26,7 +33,7 @@ class QuorumEngine final : public Engine {
 
   const Guarantees& guarantees() const override { return known_.guarantees(); }
   Task<Result<Examination>> examine(Deadline deadline) override {
-    Result<Examination> found = co_await examine_all(*electorate_, request_deadline(deadline));
+    Result<Examination> found = co_await examine_all(*electorate_, deadlines_.request(deadline));
     if (!found) co_return found;
     static_cast<void>(known_.learn(std::move(found).value()));
     co_return *known_.last();
@@ -34,10 +41,10 @@ class QuorumEngine final : public Engine {
   Task<Result<Grant>> acquire(const Claim& claim, const Wait& wait) override;
   Task<std::vector<Result<Grant>>> renew(std::span<const Hold> holds, Deadline deadline) override {
     std::vector<Hold> all(holds.begin(), holds.end());
-    return rounds_.renew(std::move(all), request_deadline(deadline));
+    return rounds_.renew(std::move(all), deadlines_.request(deadline));
   }
   Task<Result<bool>> release(const Claim& claim, Deadline deadline) override {
-    const Result<bool> released = co_await campaign_.release(claim, request_deadline(deadline));
+    const Result<bool> released = co_await campaign_.release(claim, deadlines_.request(deadline));
     waiters_.wake(claim.name.bytes());
     co_return released;
   }
@@ -46,13 +53,13 @@ class QuorumEngine final : public Engine {
     co_return Result<void>();  // Nothing here ends with the process.
   }
   Task<Result<std::vector<LockInfo>>> list(const std::string& prefix, Deadline deadline) override {
-    return list_locks(runtime(), *electorate_, prefix, request_deadline(deadline));
+    return list_locks(runtime(), *electorate_, prefix, deadlines_.request(deadline));
   }
   Task<Result<LockInfo>> inspect(const Name& name, Deadline deadline) override {
-    return inspect_lock(runtime(), *electorate_, name, request_deadline(deadline));
+    return inspect_lock(runtime(), *electorate_, name, deadlines_.request(deadline));
   }
   Task<Result<void>> evict(const Name& name, Token token, Deadline deadline) override {
-    return evict_lock(runtime(), *electorate_, name, token, request_deadline(deadline));
+    return evict_lock(runtime(), *electorate_, name, token, deadlines_.request(deadline));
   }
   Task<void> close() override;
 
@@ -65,14 +72,6 @@ class QuorumEngine final : public Engine {
     Ticket ticket;
   };
 
-  Deadline request_deadline(Deadline limit) const {
-    return limit.sooner(runtime().now() + options_.request_timeout);
-  }
-  // Even who does not wait at all should be answered, also by nodes that are busy.
-  Deadline attempt_deadline(const Wait& wait) const {
-    return request_deadline(wait.deadline.later(runtime().now() + 4 * options_.node_timeout));
-  }
-
   // An attempt, again if nodes had to be opened first.
   Task<Campaign::Outcome> attempt(const Claim& claim, Ticket ticket, const Wait& wait);
   // `answered`: the nodes have said how it stands, so a failure is one that passes.
@@ -84,14 +83,15 @@ class QuorumEngine final : public Engine {
   // When to ask again if nobody tells.
   BootTime next_look(const Campaign::Outcome& outcome, bool told_of, int looks) const;
   Task<Woken> wait_for_turn(Line& line, BootTime look_at, const Wait& wait);
-  // How often one who has not been answered yet tries.
-  static constexpr int kMostMoments = 3;
-  // Ends what the claim has, and says why.
-  Task<Result<Grant>> leave(const Claim& claim, Failure why);
+  // How often a claim tries that no majority has answered yet.
+  static constexpr int kMaxFirstTries = 3;
+  // Withdraws the claim by its id, and answers `why`.
+  Task<Result<Grant>> give_up(const Claim& claim, Failure why);
 
   bool told() const { return guarantees().wake_up == WakeUp::push; }
 
   QuorumOptions options_;
+  const Deadlines deadlines_;
   LocalWaiters waiters_;
   std::unique_ptr<Electorate> electorate_;
   KnownServer known_;
@@ -103,8 +103,8 @@ class QuorumEngine final : public Engine {
 // ---- Acquiring ---------------------------------------------------------------------------------
 
 Task<Campaign::Outcome> QuorumEngine::attempt(const Claim& claim, Ticket ticket, const Wait& wait) {
-  constexpr int kMostOpenings = 20;  // each brought news: of a new era, or of nodes that vote again
-  const Deadline limit = attempt_deadline(wait);
+  constexpr int kMaxOpenings = 20;  // each brought news: of a new era, or of nodes that vote again
+  const Deadline limit = deadlines_.answer(wait);
   for (int openings = 0;; ++openings) {
     Campaign::Outcome outcome;
     if (electorate_->ready_to_vote()) {
@@ -119,7 +119,7 @@ Task<Campaign::Outcome> QuorumEngine::attempt(const Claim& claim, Ticket ticket,
       outcome.failure = *problem;
       co_return outcome;
     }
-    if (outcome.grant || !outcome.closed || openings >= kMostOpenings) {
+    if (outcome.grant || !outcome.closed || openings >= kMaxOpenings) {
       electorate_->look_after();
       co_return outcome;
     }
@@ -135,10 +135,10 @@ Task<Campaign::Outcome> QuorumEngine::attempt(const Claim& claim, Ticket ticket,
 
 Task<Result<Grant>> QuorumEngine::acquire(const Claim& claim, const Wait& wait) {
   if (std::optional<Failure> why = electorate_->refuses(claim)) co_return *why;
-  constexpr int kMostSplits = 8;
+  constexpr int kMaxSplits = 8;
   constexpr Duration kSplitPause = std::chrono::milliseconds(2);
   constexpr Duration kMoment = std::chrono::milliseconds(100);
-  if (wait.stop.stop_requested()) co_return Failure(Code::cancelled, "cancelled by the caller");
+  if (wait.stop.stop_requested()) co_return cancelled_by_caller();
   if (!told() && wait.queue && !waiters_.empty(claim.name.bytes())) {
     co_return co_await wait_and_ask(claim, wait);
   }
@@ -150,27 +150,27 @@ Task<Result<Grant>> QuorumEngine::acquire(const Claim& claim, const Wait& wait) 
     Campaign::Outcome outcome = co_await attempt(claim, std::nullopt, wait);
     if (outcome.grant) co_return *outcome.grant;
     if (outcome.failure) {
-      // What is unknown is for the caller to end.
+      // The caller withdraws a claim whose outcome is unknown.
       if (outcome.failure->code() == Code::unknown) co_return *outcome.failure;
-      // Who is willing to wait outlasts a moment in which too few answer.
+      // A claim that may wait tries again when too few nodes answered.
       const BootTime again = runtime().now() + runtime().jitter(kMoment, 0.5);
-      const bool patient = splits < kMostMoments || electorate_->recovering();
+      const bool patient = splits < kMaxFirstTries || electorate_->recovering();
       if (outcome.failure->code() == Code::unreachable && wait.queue && patient &&
           !wait.deadline.passed(again)) {
         if (co_await sleep_until(runtime(), again, wait.stop) != Woken::cancelled) continue;
-        outcome.failure = Failure(Code::cancelled, "cancelled by the caller");
+        outcome.failure = cancelled_by_caller();
       }
-      co_return co_await leave(claim, *outcome.failure);
+      co_return co_await give_up(claim, *outcome.failure);
     }
     if (wait.queue) break;
-    if (!outcome.split || splits >= kMostSplits) {
-      co_return co_await leave(claim, Failure::busy(std::move(outcome.busy)));
+    if (!outcome.split || splits >= kMaxSplits) {
+      co_return co_await give_up(claim, Failure::busy(std::move(outcome.busy)));
     }
     // Votes of several who came at the same time: it is free as soon as they have given way.
     const BootTime again = runtime().now() + runtime().jitter(kSplitPause * (splits + 1), 0.8);
     static_cast<void>(co_await sleep_until(runtime(), again, wait.stop));
     if (wait.stop.stop_requested()) {
-      co_return co_await leave(claim, Failure(Code::cancelled, "cancelled by the caller"));
+      co_return co_await give_up(claim, cancelled_by_caller());
     }
   }
   if (!told()) co_return co_await wait_and_ask(claim, wait);
@@ -179,7 +179,7 @@ Task<Result<Grant>> QuorumEngine::acquire(const Claim& claim, const Wait& wait) 
 
 Task<Result<Grant>> QuorumEngine::wait_and_ask(const Claim& claim, const Wait& wait) {
   constexpr Duration kShortest = std::chrono::milliseconds(1);
-  constexpr int kMostDoublings = 6;
+  constexpr int kMaxDoublings = 6;
   LocalWaiters::Waiter waiter(waiters_, runtime(), claim.name.bytes(), claim.id);
   for (int looks = 0;; ++looks) {
     Busy busy = waiter.seen();
@@ -187,19 +187,19 @@ Task<Result<Grant>> QuorumEngine::wait_and_ask(const Claim& claim, const Wait& w
     if (waiter.first()) {
       Campaign::Outcome outcome = co_await attempt(claim, std::nullopt, wait);
       if (outcome.grant) co_return *outcome.grant;
-      if (outcome.failure) co_return co_await leave(claim, *outcome.failure);
+      if (outcome.failure) co_return co_await give_up(claim, *outcome.failure);
       busy = waiter.seen() = std::move(outcome.busy);
       if (waiter.released()) looks = 0;
       next = runtime().now() +
-             runtime().jitter(kShortest * (1 << std::min(looks, kMostDoublings)), 0.5);
+             runtime().jitter(kShortest * (1 << std::min(looks, kMaxDoublings)), 0.5);
     }
     waiter.told.reset();
     const Woken woken = co_await waiter.told.wait(wait.deadline.sooner(next), wait.stop);
     if (woken == Woken::cancelled) {
-      co_return co_await leave(claim, Failure(Code::cancelled, "cancelled by the caller"));
+      co_return co_await give_up(claim, cancelled_by_caller());
     }
     if (wait.deadline.passed(runtime().now())) {
-      co_return co_await leave(claim, Failure::busy(std::move(busy)));
+      co_return co_await give_up(claim, Failure::busy(std::move(busy)));
     }
   }
 }
@@ -212,7 +212,7 @@ Task<void> QuorumEngine::listen_at(std::size_t node, Deadline deadline, std::sto
 
 Task<void> QuorumEngine::stand_in_line(Line& line, const Claim& claim, const Wait& wait) {
   TaskGroup group(runtime());
-  const Deadline deadline = attempt_deadline(wait).sooner(runtime().now() + options_.node_timeout);
+  const Deadline deadline = deadlines_.answer(wait).sooner(runtime().now() + options_.node_timeout);
   for (std::size_t node = 0; node < electorate_->size(); ++node) {
     if (!electorate_->voter(node).listening()) group.spawn(listen_at(node, deadline, wait.stop));
   }
@@ -226,12 +226,10 @@ Task<void> QuorumEngine::stand_in_line(Line& line, const Claim& claim, const Wai
 
 Task<Result<Grant>> QuorumEngine::wait_in_line(const Claim& claim, const Wait& wait,
                                                bool answered) {
-  // Who stands in the line outlasts nodes that are being restarted.
-  constexpr Duration kPatience = std::chrono::seconds(30);
   Line line(runtime());
   line.ticket = Arrival{runtime().now(), runtime().wall()};
   int splits = 0;
-  BootTime last_answer = runtime().now();
+  Patience patience(runtime().now());
   for (int looks = 0;; ++looks) {
     co_await stand_in_line(line, claim, wait);
     for (const auto& place : line.places) {
@@ -241,34 +239,34 @@ Task<Result<Grant>> QuorumEngine::wait_in_line(const Claim& claim, const Wait& w
     Campaign::Outcome outcome = co_await attempt(claim, line.ticket, wait);
     if (outcome.grant) co_return *outcome.grant;
     if (wait.stop.stop_requested()) {
-      co_return co_await leave(claim, Failure(Code::cancelled, "cancelled by the caller"));
+      co_return co_await give_up(claim, cancelled_by_caller());
     }
     const BootTime now = runtime().now();
     // Where the nodes do not agree who is first, each serves another, and nobody gets a majority:
     // some must go to the end of the line.
-    constexpr int kMostSplits = 3;
+    constexpr int kMaxSplits = 3;
     splits = outcome.split && !outcome.failure ? splits + 1 : 0;
-    if (splits > kMostSplits && runtime().random() % 2 == 0) {
+    if (splits > kMaxSplits && runtime().random() % 2 == 0) {
       line.ticket = Arrival{now, runtime().wall()};
       splits = 0;
     }
     bool told_of = line.places.front() != nullptr;
     if (outcome.failure) {
       const Code code = outcome.failure->code();
-      const bool passing = code == Code::unreachable || (code == Code::unknown && answered);
-      const bool patient = answered ? now - last_answer <= kPatience : looks < kMostMoments;
+      const bool passing = may_pass(code) && (answered || code == Code::unreachable);
+      const bool patient = answered ? patience.covers(code, now) : looks < kMaxFirstTries;
       if (!passing || !(patient || electorate_->recovering()) || wait.deadline.passed(now)) {
-        co_return co_await leave(claim, *outcome.failure);
+        co_return co_await give_up(claim, *outcome.failure);
       }
     } else {
       answered = true;
-      last_answer = now;
+      patience.answered(now);
       recently_contended_.add(claim.name, now);
     }
     if (wait.deadline.passed(now)) {
-      co_return co_await leave(claim, Failure::busy(std::move(outcome.busy)));
+      co_return co_await give_up(claim, Failure::busy(std::move(outcome.busy)));
     }
-    // Clients of another kind tell nobody when they release.
+    // Clients of another kind do not notify when they release.
     if (outcome.foreign && told_of) {
       for (std::size_t node = 0; node < electorate_->size(); ++node) {
         if ((outcome.busy_at >> node & 1U) == 0) continue;
@@ -278,10 +276,10 @@ Task<Result<Grant>> QuorumEngine::wait_in_line(const Claim& claim, const Wait& w
     }
     const Woken woken = co_await wait_for_turn(line, next_look(outcome, told_of, looks), wait);
     if (woken == Woken::cancelled) {
-      co_return co_await leave(claim, Failure(Code::cancelled, "cancelled by the caller"));
+      co_return co_await give_up(claim, cancelled_by_caller());
     }
     if (woken == Woken::timed_out && wait.deadline.passed(runtime().now())) {
-      co_return co_await leave(claim, Failure::busy(std::move(outcome.busy)));
+      co_return co_await give_up(claim, Failure::busy(std::move(outcome.busy)));
     }
   }
 }
@@ -300,7 +298,7 @@ BootTime QuorumEngine::next_look(const Campaign::Outcome& outcome, bool told_of,
   } else if (!told_of) {
     pause = std::min<Duration>(kShortest * (1 << std::min(looks, 6)), kLongest);
   } else if (outcome.split) {
-    // Who has not got a majority gives way; those who come first in line are told.
+    // Claims without a majority give way; the first in the queue are notified.
     pause = kStagger * (4 << std::min(looks, 4));
   } else if (outcome.foreign) {
     pause = kForeignLook;
@@ -308,13 +306,8 @@ BootTime QuorumEngine::next_look(const Campaign::Outcome& outcome, bool told_of,
     // The word may be kept for somebody who is stopped and does not know: nobody would tell.
     pause = 4 * options_.node_timeout;
   }
-  BootTime at = now + runtime().jitter(pause, 0.5);
-  if (outcome.busy.expires_in && !outcome.failure) {
-    const auto turn =
-        static_cast<Duration::rep>(std::min<std::uint64_t>(outcome.busy.rank, 1000)) + 1;
-    at = std::min(at, now + *outcome.busy.expires_in + turn * kStagger);
-  }
-  return at;
+  const BootTime at = now + runtime().jitter(pause, 0.5);
+  return outcome.failure ? at : std::min(at, look_after_expiry(outcome.busy, now));
 }
 
 Task<Woken> QuorumEngine::wait_for_turn(Line& line, BootTime look_at, const Wait& wait) {
@@ -340,18 +333,10 @@ Task<Woken> QuorumEngine::wait_for_turn(Line& line, BootTime look_at, const Wait
   }
 }
 
-Task<Result<Grant>> QuorumEngine::leave(const Claim& claim, Failure why) {
-  constexpr Duration kLongest = std::chrono::seconds(1);
-  if (!campaign_.knows(claim.id)) co_return why;  // Nothing was asked.
-  const Result<bool> left =
-      co_await campaign_.release(claim, Deadline::at(runtime().now() + kLongest));
-  if (!left) {
-    co_return Failure(Code::unknown,
-                      why.message() + "; and the claim could not be taken back: " + left.message());
-  }
-  // It is known now: nothing is held.
-  if (why.code() == Code::unknown) co_return Failure(Code::unreachable, why.message());
-  co_return why;
+Task<Result<Grant>> QuorumEngine::give_up(const Claim& claim, Failure why) {
+  if (!campaign_.knows(claim.id)) co_return why;  // No node was asked.
+  const Result<bool> withdrawn = co_await campaign_.release(claim, deadlines_.withdrawal());
+  co_return after_withdrawal(why, withdrawn);
 }
 
 Task<void> QuorumEngine::close() {

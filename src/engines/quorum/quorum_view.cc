@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "engines/kit/failures.h"
 #include "engines/quorum/tally.h"
 
 namespace holdfast::internal::quorum {
@@ -165,8 +166,7 @@ Task<Result<void>> evict_lock(Runtime& runtime, Electorate& electorate, Name nam
   // A holder needs a majority; so it is broken when too few are left to it, and it was one if a
   // majority had this token or what is left could not be a majority.
   if (std::count(done->begin(), done->end(), true) > 0) co_return Result<void>();
-  co_return Failure(Code::not_held, "'" + name.display() + "' is not held with token " +
-                                        token.str() + "; nothing was changed");
+  co_return not_held_with(name, token);
 }
 
 }  // namespace holdfast::internal::quorum

@@ -1,4 +1,4 @@
-// What people are shown of a lock that N nodes keep, and how they break one.
+// Shows, and breaks, a lock that N nodes keep.
 #pragma once
 
 #include <vector>

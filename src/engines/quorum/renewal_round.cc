@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <functional>
 
+#include "engines/kit/failures.h"
+
 namespace holdfast::internal::quorum {
 
 // Shared with those who ask: slow nodes answer when the round is over.
@@ -89,10 +91,7 @@ Task<std::vector<Result<Grant>>> RenewalRounds::renew(std::vector<Hold> holds, D
       // one more node that may fail.
       for (const std::size_t node : seen.free_at) campaign_.add_vote(hold, node);
     } else if (seen.not_held > nodes - majority) {
-      outcomes.emplace_back(
-          Failure(Code::not_held, "the lock '" + hold.claim.name.display() +
-                                      "' is not held by this claim any more: it "
-                                      "expired, was released, or was taken away"));
+      outcomes.emplace_back(no_longer_held(hold.claim.name));
       campaign_.forget(hold.claim.id);
     } else {
       outcomes.emplace_back(

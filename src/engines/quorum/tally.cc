@@ -89,7 +89,7 @@ std::size_t Tally::accepting(std::uint64_t token) const {
 }
 
 std::uint64_t Tally::next_token(std::uint64_t wish, std::uint64_t least) const {
-  // What a majority has accepted is what the claim holds; else the highest that it has anywhere.
+  // The claim holds with the token that a majority accepted; else take the highest that it has anywhere.
   std::map<std::uint64_t, std::size_t> own;
   for (const Vote& vote : votes_) {
     if (vote.locked && vote.own && vote.fence >= least) ++own[vote.fence];

@@ -53,7 +53,7 @@ class Tally {
   // newest of the moments at which the votes were asked for.
   BootTime counted_from(std::uint64_t token) const;
 
-  // What to propose next: a token that the claim has already, if a majority would have it; else the
+  // The token to propose next: one that the claim has already, if a majority would have it; else the
   // one that most locked nodes would accept: above all that were accepted so far, and at least
   // `wish`, if that costs no vote. Never below `least`: nobody votes for less.
   std::uint64_t next_token(std::uint64_t wish, std::uint64_t least = 1) const;

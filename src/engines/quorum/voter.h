@@ -13,7 +13,7 @@
 
 namespace holdfast::internal::quorum {
 
-// What a node said of a hold.
+// A node's answer about a hold.
 struct Standing {
   enum class Kind {
     held,  // and its time begins anew
@@ -60,7 +60,7 @@ class Voter {
   virtual Task<Result<bool>> release(const Claim& claim, const Return& how, Deadline deadline) = 0;
   // Frees the word if it was locked with this token.
   virtual Task<Result<bool>> evict(const Name& name, Token token, Deadline deadline) = 0;
-  // What this node knows of the lock; last_token is the highest that it accepted.
+  // The lock as this node knows it; last_token is the highest that it accepted.
   virtual Task<Result<LockInfo>> inspect(const Name& name, Deadline deadline) = 0;
   // Names that begin with `prefix` and that the node may know something of.
   virtual Task<Result<std::vector<Name>>> names(const std::string& prefix, Deadline deadline) = 0;
@@ -83,7 +83,7 @@ class Voter {
   // A client of another kind has the word: has the node tell when it is gone. False if it cannot.
   virtual Task<bool> watch(const Name& name, Deadline deadline) = 0;
 
-  // What this node is. The default knows nothing.
+  // The facts about this node. The default knows nothing.
   virtual Task<Result<Examination>> examine(Deadline deadline);
 
   virtual void stop() = 0;

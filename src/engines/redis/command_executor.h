@@ -17,7 +17,7 @@ class CommandExecutor {
   // `servers`: what is asked when a connection is opened, and who hears it; the rest of it is in `settings`.
   CommandExecutor(Runtime& runtime, const Settings& settings, ServersSettings servers);
 
-  // What the server said, and which one.
+  // A server's answer, and which server it was.
   struct Performed {
     Answer answer;
     Node* node = nullptr;

@@ -21,14 +21,14 @@ struct Facts {
   std::string server;      // where it is
   std::string info;        // all sections that were asked for
   std::optional<std::string> appendfsync;  // nothing: we may not ask
-  // What it answered to a script, and to a question about channels, if that was an error.
+  // Its errors for a script, and for a question about channels.
   std::string script_error;
   std::string channel_error;
 };
 
 // The questions that a connection asks when it is opened, in one write with the login.
 std::vector<Words> greeting();
-// What the answers to them say, one each.
+// The facts in the answers to them, one each.
 Facts facts_from(const std::vector<Reply>& answers, Layout layout, std::string server);
 
 Examination examined(const Facts& facts);

@@ -1,4 +1,4 @@
-// What people are shown of a lock: the inspect script's reply as a LockInfo.
+// The inspect script's reply as a LockInfo.
 #pragma once
 
 #include "engines/redis/reply.h"
@@ -8,7 +8,7 @@ namespace holdfast::internal::redis {
 
 LockInfo lock_info(const Name& name, const Reply& reply);
 
-// Who an exclusive holder's word says it is; nothing if it is another client's.
+// The exclusive holder that a word names; nothing if it is another client's.
 struct WordOwner {
   ClaimId id;
   std::string label;

@@ -6,6 +6,11 @@
 #include "base/text.h"
 #include "base/unreachable_instead_of_unknown.h"
 #include "engines/kit/contention_history.h"
+#include "engines/kit/deadlines.h"
+#include "engines/kit/expiry_look.h"
+#include "engines/kit/failures.h"
+#include "engines/kit/patience.h"
+#include "engines/kit/withdrawal.h"
 #include "engines/redis/command_executor.h"
 #include "engines/redis/examiner.h"
 #include "engines/redis/lock_view.h"
@@ -32,8 +37,6 @@ const char* letter_of(Mode mode) {
 // Not the first attempt of its call: it may have waited before, under another id.
 bool asks_again(const Claim& claim) { return claim.id != claim.call && claim.since != BootTime(); }
 
-Failure cancelled() { return Failure(Code::cancelled, "cancelled by the caller"); }
-
 class RedisEngine final : public Engine {
  public:
   RedisEngine(const redis::Settings& settings, Runtime& runtime, const ClientOptions& options);
@@ -48,7 +51,7 @@ class RedisEngine final : public Engine {
   }
   Task<Result<bool>> release(const Claim& claim, Deadline deadline) override;
   Task<Result<void>> detach(const Hold& hold, Deadline) override {
-    in_line_.erase(hold.claim.id);
+    queued_.erase(hold.claim.id);
     co_return Result<void>();  // Nothing here ends with the process.
   }
   Task<Result<std::vector<LockInfo>>> list(const std::string& prefix, Deadline deadline) override;
@@ -68,34 +71,35 @@ class RedisEngine final : public Engine {
   };
   using Waiter = std::optional<Node::Waiter>;
   // A claim that a server may have in its queue.
-  struct Place {
+  struct Queued {
     std::vector<std::string> tails;  // the last is the present one; see queue_tail()
     std::string came;                // when, by the server's clock; empty: unknown
     BootTime since{};                // when, by ours
   };
 
   const redis::Settings& settings() const { return executor_.settings(); }
-  Deadline request_deadline(Deadline limit) const { return executor_.request_deadline(limit); }
-  // A question that is asked shortly before the wait is over, or by one who does not wait at all,
-  // should still be answered.
-  Deadline answer_deadline(const Wait& wait) const {
-    constexpr Duration kGrace = std::chrono::milliseconds(250);
-    return request_deadline(wait.deadline.later(runtime().now() + kGrace));
-  }
+  Deadline request_deadline(Deadline limit) const { return deadlines_.request(limit); }
   Keys keys_of(const Name& name) const { return Keys(settings().prefix + name.bytes()); }
   static std::string queue_tail(const Claim& claim, const std::string& channel);
 
-  // With a waiter the claim is queued, and the waiter stands at the node that has it.
+  // With a waiter the claim is queued, and the waiter hears pushes from the node that has it.
   Task<Result<Asked>> ask(const Claim& claim, const Keys& keys, Waiter* waiter, Deadline deadline,
                           std::stop_token stop);
   Result<Asked> read_answer(const Claim& claim, const Performed& performed) const;
-  // Adds the arguments by which a waiter keeps its place; none if it has no place yet.
-  void add_place(const Claim& claim, const Node& node, const std::string& tail, Words& arguments);
+  // Takes the lock if it is free, in one short script. Nothing if it is not.
+  Task<std::optional<Result<Asked>>> take_free(const Claim& claim, const Keys& keys,
+                                               const Wait& wait);
+  // Adds the arguments by which a waiter keeps its position in the queue; none if it was not queued before.
+  void add_position(const Claim& claim, const Node& node, const std::string& tail,
+                    Words& arguments);
   // For a reply that no script of ours gives. Its connection is not to be trusted any more.
   static Failure nonsense(Node& node);
-  Task<Result<Grant>> wait_in_line(const Claim& claim, const Keys& keys, const Wait& wait);
-  // Ends what the claim has, and says why.
-  Task<Result<Grant>> leave(const Claim& claim, Failure why);
+  Task<Result<Grant>> wait_in_queue(const Claim& claim, const Keys& keys, const Wait& wait);
+  // When a waiter looks again if nothing is pushed.
+  Task<BootTime> next_look(const Claim& claim, const Keys& keys, const Asked& asked,
+                           Deadline limit);
+  // Withdraws the claim by its id, and answers `why`.
+  Task<Result<Grant>> give_up(const Claim& claim, Failure why);
   Task<Result<Grant>> granted(const Claim& claim, const Asked& asked);
   Task<void> go_on_serving(const Claim& claim, const Keys& keys, Deadline deadline);
 
@@ -107,7 +111,8 @@ class RedisEngine final : public Engine {
   Script inspect_{redis::inspect_source(), {}};
   redis::CommandExecutor executor_;
   redis::Renewals renewals_;
-  std::unordered_map<ClaimId, Place> in_line_;
+  const Deadlines deadlines_;
+  std::unordered_map<ClaimId, Queued> queued_;
   ContentionHistory recently_contended_;
 };
 
@@ -129,7 +134,8 @@ RedisEngine::RedisEngine(const redis::Settings& settings, Runtime& runtime,
           {.questions = redis::greeting(),
            .on_greeted = [this](const auto& answers,
                                 const auto& server) { return examiner_.greet(answers, server); }}),
-      renewals_(runtime, executor_) {}
+      renewals_(runtime, executor_),
+      deadlines_(runtime, settings.request_timeout) {}
 
 // ---- Asking ------------------------------------------------------------------------------------
 
@@ -138,25 +144,25 @@ std::string RedisEngine::queue_tail(const Claim& claim, const std::string& chann
          std::to_string(milliseconds_of(claim.ttl)) + ' ' + channel + ' ' + claim.label;
 }
 
-void RedisEngine::add_place(const Claim& claim, const Node& node, const std::string& tail,
-                            Words& arguments) {
-  // A server that began before that has been found by its waiters, if they could.
+void RedisEngine::add_position(const Claim& claim, const Node& node, const std::string& tail,
+                               Words& arguments) {
+  // Waiters have found a server that started longer ago than this.
   constexpr Duration kYoung = std::chrono::seconds(5);
   const bool again = asks_again(claim);
-  const bool known = in_line_.contains(claim.id);
-  Place& place = in_line_[claim.id];
-  if (!known) place.since = claim.since == BootTime() ? runtime().now() : claim.since;
-  std::erase(place.tails, tail);
+  const bool known = queued_.contains(claim.id);
+  Queued& queued = queued_[claim.id];
+  if (!known) queued.since = claim.since == BootTime() ? runtime().now() : claim.since;
+  std::erase(queued.tails, tail);
   if (known || again) {
-    const bool lost = (again || !place.tails.empty()) && node.has_restarted_within(kYoung);
+    const bool lost = (again || !queued.tails.empty()) && node.has_restarted_within(kYoung);
     const auto age =
-        std::chrono::duration_cast<std::chrono::microseconds>(runtime().now() - place.since);
+        std::chrono::duration_cast<std::chrono::microseconds>(runtime().now() - queued.since);
     arguments.add(std::max<std::int64_t>(age.count(), 0))
-        .add(place.came.empty() ? "0" : std::string_view(place.came))
+        .add(queued.came.empty() ? "0" : std::string_view(queued.came))
         .add(lost ? "1" : "0");
-    for (const std::string& former : place.tails) arguments.add(former);
+    for (const std::string& former : queued.tails) arguments.add(former);
   }
-  place.tails.push_back(tail);
+  queued.tails.push_back(tail);
 }
 
 Task<Result<RedisEngine::Asked>> RedisEngine::ask(const Claim& claim, const Keys& keys,
@@ -167,7 +173,7 @@ Task<Result<RedisEngine::Asked>> RedisEngine::ask(const Claim& claim, const Keys
     if (waiter && (!*waiter || &(*waiter)->node() != &node)) {
       waiter->emplace(node, claim, std::string(keys.word()));
     }
-    const bool looks = waiter && (in_line_.contains(claim.id) || asks_again(claim));
+    const bool looks = waiter && (queued_.contains(claim.id) || asks_again(claim));
     const std::string tail = queue_tail(claim, node.channel(waiter ? executor_.tag_for(keys) : ""));
     Words arguments;
     arguments.join({claim.id.digits(), " ", claim.label})
@@ -178,7 +184,7 @@ Task<Result<RedisEngine::Asked>> RedisEngine::ask(const Claim& claim, const Keys
              : waiter ? "1"
                       : "0")
         .add(tail);
-    if (waiter) add_place(claim, node, tail, arguments);
+    if (waiter) add_position(claim, node, tail, arguments);
     return Invocation{&acquire_, &keys, std::move(arguments)};
   };
   const Result<Performed> performed = co_await executor_.perform(
@@ -186,9 +192,9 @@ Task<Result<RedisEngine::Asked>> RedisEngine::ask(const Claim& claim, const Keys
   if (!performed) co_return performed.failure();
   Result<Asked> asked = read_answer(claim, *performed);
   if (asked && waiter && asked->came.size() > 1) {
-    Place& place = in_line_[claim.id];
-    if (place.came.empty()) place.since = performed->answer.sent_at;
-    place.came = asked->came;
+    Queued& queued = queued_[claim.id];
+    if (queued.came.empty()) queued.since = performed->answer.sent_at;
+    queued.came = asked->came;
   }
   co_return asked;
 }
@@ -211,17 +217,14 @@ Result<RedisEngine::Asked> RedisEngine::read_answer(const Claim& claim,
     return asked;
   }
   if (reply.items.size() == 2) {
-    return Failure(Code::invalid_argument, "'" + claim.name.display() + "' is a semaphore of " +
-                                               reply.at(1).text + " permits, not of " +
-                                               std::to_string(claim.permits) +
-                                               "; all its users must agree");
+    return other_permits(claim, static_cast<std::uint64_t>(reply.at(1).as_number()));
   }
   if (reply.items.size() != 6 && reply.items.size() != 8) return nonsense(*performed.node);
   const std::string& word = reply.at(2).text;
   const std::optional<redis::WordOwner> owner = redis::owner_of(word);
   const bool group = word.starts_with(redis::kGroupWord);
-  // What only looks like ours to the script ("12 x" begins as a claim does) is not.
-  const bool free = word.empty();  // kept for those who waited before a restart, or for who answers
+  // A word that only looks like ours to the script ("12 x" begins as a claim does) is foreign.
+  const bool free = word.empty();  // kept for those who waited before a restart, or for the next
   asked.foreign = !free && (reply.at(5).as_number() == 1 || (!owner && !group));
   asked.more = reply.at(6).as_number() == 1;
   asked.came = reply.at(7).text;
@@ -245,123 +248,117 @@ Task<Result<Grant>> RedisEngine::acquire(const Claim& claim, const Wait& wait) {
     co_return Failure(Code::invalid_argument,
                       "the name '" + claim.name.display() + "' is kept for keys of Holdfast's own");
   }
-  // Most locks are free: try first. Where one will have to wait, and hears already, asking once and
-  // standing in the line if need be saves a round trip.
+  // Most locks are free: try first. Where a claim will have to wait, and its node pushes already, asking once
+  // and queueing if need be saves a round trip.
   Node* known = executor_.known(keys);
   const bool may_queue = wait.queue && known && known->listening();
-  const bool returns = wait.queue && asks_again(claim);  // to its place in the line
-  if (!returns && (!may_queue || !recently_contended_.contains(claim.name, runtime().now()))) {
-    if (wait.stop.stop_requested()) co_return cancelled();
-    std::optional<Result<Asked>> taken;
-    if (claim.mode == Mode::exclusive && claim.ttl <= redis::kLongestTaken) {
-      const auto taking = [&](Node&) {
-        Words arguments;
-        arguments.join({claim.id.digits(), " ", claim.label}).add(milliseconds_of(claim.ttl));
-        return Invocation{&take_, &keys, std::move(arguments), redis::kKeysOfTake};
-      };
-      const Result<Performed> performed = co_await executor_.perform(
-          keys, std::cref(taking), false, answer_deadline(wait), wait.stop);
-      if (!performed) {
-        taken = performed.failure();
-      } else if (!performed->answer.reply.is_number(0)) {
-        taken = read_answer(claim, *performed);
-      }
-    }
-    if (!taken && may_queue) co_return co_await wait_in_line(claim, keys, wait);
-    while (!taken || (*taken && (*taken)->more)) {
-      taken = co_await ask(claim, keys, nullptr, answer_deadline(wait), wait.stop);
-    }
-    Result<Asked>& asked = *taken;
-    if (!asked && wait.stop.stop_requested()) co_return co_await leave(claim, cancelled());
-    if (!asked) co_return asked.failure();
-    if (asked->grant) co_return co_await granted(claim, *asked);
-    if (!wait.queue) co_return Failure::busy(std::move(asked->busy));
+  const bool returns = wait.queue && asks_again(claim);  // to its position in the queue
+  if (returns || (may_queue && recently_contended_.contains(claim.name, runtime().now()))) {
+    co_return co_await wait_in_queue(claim, keys, wait);
   }
-  co_return co_await wait_in_line(claim, keys, wait);
+  if (wait.stop.stop_requested()) co_return cancelled_by_caller();
+  std::optional<Result<Asked>> taken = co_await take_free(claim, keys, wait);
+  if (!taken && may_queue) co_return co_await wait_in_queue(claim, keys, wait);
+  while (!taken || (*taken && (*taken)->more)) {
+    taken = co_await ask(claim, keys, nullptr, deadlines_.answer(wait), wait.stop);
+  }
+  Result<Asked>& asked = *taken;
+  if (!asked && wait.stop.stop_requested())
+    co_return co_await give_up(claim, cancelled_by_caller());
+  if (!asked) co_return asked.failure();
+  if (asked->grant) co_return co_await granted(claim, *asked);
+  if (!wait.queue) co_return Failure::busy(std::move(asked->busy));
+  co_return co_await wait_in_queue(claim, keys, wait);
 }
 
-Task<Result<Grant>> RedisEngine::wait_in_line(const Claim& claim, const Keys& keys,
-                                              const Wait& wait) {
-  // The net: whatever is pushed may be lost. With its jitter it is half a ttl at most.
-  const Duration behind = std::clamp<Duration>(claim.ttl / 2, std::chrono::milliseconds(100),
-                                               std::chrono::seconds(15)) *
-                          5 / 6;
-  const Duration at_head = std::min<Duration>(behind, std::chrono::seconds(4));
-  constexpr Duration kMoment = std::chrono::milliseconds(2);
-  constexpr Duration kStagger = std::chrono::milliseconds(3);
-  constexpr Duration kForeignPoll = std::chrono::milliseconds(20);
-  constexpr Duration kForeignLook = std::chrono::milliseconds(500);
-  // Waiters survive a server restart.
-  constexpr Duration kPatience = std::chrono::seconds(30);
+Task<std::optional<Result<RedisEngine::Asked>>> RedisEngine::take_free(const Claim& claim,
+                                                                       const Keys& keys,
+                                                                       const Wait& wait) {
+  if (claim.mode != Mode::exclusive || claim.ttl > redis::kLongestTaken) co_return std::nullopt;
+  const auto taking = [&](Node&) {
+    Words arguments;
+    arguments.join({claim.id.digits(), " ", claim.label}).add(milliseconds_of(claim.ttl));
+    return Invocation{&take_, &keys, std::move(arguments), redis::kKeysOfTake};
+  };
+  const Result<Performed> performed = co_await executor_.perform(
+      keys, std::cref(taking), false, deadlines_.answer(wait), wait.stop);
+  if (!performed) co_return Result<Asked>(performed.failure());
+  if (performed->answer.reply.is_number(0)) co_return std::nullopt;
+  co_return read_answer(claim, *performed);
+}
+
+Task<Result<Grant>> RedisEngine::wait_in_queue(const Claim& claim, const Keys& keys,
+                                               const Wait& wait) {
   Waiter self;
-  bool in_line = false;
-  BootTime last_answer = runtime().now();
+  bool queued = false;
+  Patience patience(runtime().now());
   for (;;) {
-    const Deadline limit = answer_deadline(wait);
+    const Deadline limit = deadlines_.answer(wait);
     Result<Asked> asked = co_await ask(claim, keys, &self, limit, wait.stop);
     const BootTime now = runtime().now();
-    Busy busy;
-    BootTime look_at = now + runtime().jitter(at_head);
+    BootTime look_at = now + runtime().jitter(std::chrono::milliseconds(100));
     if (asked) {
-      in_line = true;
-      last_answer = now;
+      queued = true;
+      patience.answered(now);
       if (asked->grant) co_return co_await granted(claim, *asked);
-      busy = std::move(asked->busy);
       recently_contended_.add(claim.name, now);
-      // (In a cluster the slot may have moved, and nobody tells those who wait where it was.)
-      const bool may_move = settings().layout == redis::Layout::cluster;
-      if (busy.rank > 0 && !may_move) look_at = now + runtime().jitter(behind);
-      if (busy.expires_in) {
-        // The head first, or all would ask at the same moment.
-        const auto turn = static_cast<Duration::rep>(std::min<std::uint64_t>(busy.rank, 1000)) + 1;
-        look_at = std::min(look_at, now + *busy.expires_in + turn * kStagger);
-      }
-      if (asked->more) look_at = now + runtime().jitter(kMoment);
-      // Clients of another kind tell nobody when they release.
-      if (asked->foreign && busy.rank == 0) {
-        const bool watched = co_await asked->node->watch_key(std::string(keys.word()), limit);
-        look_at = std::min(look_at, now + runtime().jitter(watched ? kForeignLook : kForeignPoll));
-      }
+      look_at = co_await next_look(claim, keys, *asked, limit);
     } else {
-      const bool passing = asked.code() == Code::unreachable || asked.code() == Code::unknown;
-      if (wait.stop.stop_requested()) co_return co_await leave(claim, cancelled());
-      if (!in_line && asked.code() == Code::unreachable) {  // Nothing to take back: it never left.
-        in_line_.erase(claim.id);
+      if (wait.stop.stop_requested()) co_return co_await give_up(claim, cancelled_by_caller());
+      if (!queued && asked.code() == Code::unreachable) {  // Nothing to withdraw: it never left.
+        queued_.erase(claim.id);
         co_return asked.failure();
       }
-      if (!in_line || !passing || now - last_answer > kPatience ||
-          wait.deadline.passed(runtime().now())) {
-        co_return co_await leave(claim, asked.failure());
+      if (!queued || !patience.covers(asked.code(), now) || wait.deadline.passed(now)) {
+        co_return co_await give_up(claim, asked.failure());
       }
-      look_at = now + runtime().jitter(std::chrono::milliseconds(100));
     }
     const Woken woken = co_await self->told.wait(wait.deadline.sooner(look_at), wait.stop);
     self->told.reset();
     if (self->grant) {
       const Grant grant = *std::exchange(self->grant, std::nullopt);
-      // One that is half over, or that the replicas must have: ask again, which renews it.
+      // Asking again renews a grant that is half over, or that replicas must confirm.
       const bool fresh = runtime().now() < grant.counted_from + grant.ttl / 2;
       if (fresh && settings().wait_replicas == 0) co_return grant;
     } else if (woken == Woken::cancelled) {
-      co_return co_await leave(claim, cancelled());
+      co_return co_await give_up(claim, cancelled_by_caller());
     } else if (wait.deadline.passed(runtime().now())) {
-      co_return co_await leave(claim, Failure::busy(std::move(busy)));
+      // (No `?:` in what is awaited: GCC 12 destroys its operands twice.)
+      Busy busy;
+      if (asked) busy = std::move(asked->busy);
+      co_return co_await give_up(claim, Failure::busy(std::move(busy)));
     }
   }
 }
 
-Task<Result<Grant>> RedisEngine::leave(const Claim& claim, Failure why) {
-  // Whoever gave up waiting should not wait much longer; what is unknown is ended in the background.
-  constexpr Duration kLongest = std::chrono::seconds(1);
-  const Result<bool> left = co_await release(claim, Deadline::at(runtime().now() + kLongest));
-  if (!left && left.code() == Code::misconfigured) co_return left.failure();
-  if (!left) {
-    co_return Failure(Code::unknown,
-                      why.message() + "; and the claim could not be taken back: " + left.message());
+Task<BootTime> RedisEngine::next_look(const Claim& claim, const Keys& keys, const Asked& asked,
+                                      Deadline limit) {
+  // Pushes may be lost, so a waiter also looks for itself: with the jitter after half a ttl at most.
+  const Duration behind = std::clamp<Duration>(claim.ttl / 2, std::chrono::milliseconds(100),
+                                               std::chrono::seconds(15)) *
+                          5 / 6;
+  const Duration at_head = std::min<Duration>(behind, std::chrono::seconds(4));
+  constexpr Duration kMoment = std::chrono::milliseconds(2);
+  constexpr Duration kForeignPoll = std::chrono::milliseconds(20);
+  constexpr Duration kForeignLook = std::chrono::milliseconds(500);
+  const BootTime now = runtime().now();
+  if (asked.more) co_return now + runtime().jitter(kMoment);
+  // In a cluster the slot may have moved, and nobody notifies those who wait at its former node.
+  const bool may_move = settings().layout == redis::Layout::cluster;
+  const bool head = asked.busy.rank == 0;
+  BootTime look_at = now + runtime().jitter(head || may_move ? at_head : behind);
+  look_at = std::min(look_at, look_after_expiry(asked.busy, now));
+  // Clients of another kind do not notify when they release.
+  if (asked.foreign && head) {
+    const bool watched = co_await asked.node->watch_key(std::string(keys.word()), limit);
+    look_at = std::min(look_at, now + runtime().jitter(watched ? kForeignLook : kForeignPoll));
   }
-  // It is known now: nothing is held.
-  if (why.code() == Code::unknown) co_return Failure(Code::unreachable, why.message());
-  co_return why;
+  co_return look_at;
+}
+
+Task<Result<Grant>> RedisEngine::give_up(const Claim& claim, Failure why) {
+  const Result<bool> withdrawn = co_await release(claim, deadlines_.withdrawal());
+  co_return after_withdrawal(why, withdrawn);
 }
 
 Task<Result<Grant>> RedisEngine::granted(const Claim& claim, const Asked& asked) {
@@ -371,7 +368,7 @@ Task<Result<Grant>> RedisEngine::granted(const Claim& claim, const Asked& asked)
   const Result<void> confirmed =
       co_await executor_.replicated(*asked.node, asked.generation, deadline);
   if (confirmed) co_return *asked.grant;
-  co_return co_await leave(claim, confirmed.failure());
+  co_return co_await give_up(claim, confirmed.failure());
 }
 
 // ---- Giving back -------------------------------------------------------------------------------
@@ -380,9 +377,9 @@ Task<Result<bool>> RedisEngine::release(const Claim& claim, Deadline deadline) {
   const Keys keys = keys_of(claim.name);
   const auto invocation_for = [&](Node&) {
     Invocation invocation{&release_, &keys, {claim.id.digits()}};
-    const auto place = in_line_.find(claim.id);
-    if (place == in_line_.end()) return invocation;
-    for (const std::string& tail : place->second.tails) invocation.arguments.add(tail);
+    const auto queued = queued_.find(claim.id);
+    if (queued == queued_.end()) return invocation;
+    for (const std::string& tail : queued->second.tails) invocation.arguments.add(tail);
     return invocation;
   };
   const Result<Performed> performed = co_await executor_.perform(keys, std::cref(invocation_for),
@@ -392,7 +389,7 @@ Task<Result<bool>> RedisEngine::release(const Claim& claim, Deadline deadline) {
   if (reply.kind != Reply::Kind::integer || reply.number < 0 || reply.number > 3) {
     co_return nonsense(*performed->node);
   }
-  in_line_.erase(claim.id);
+  queued_.erase(claim.id);
   if (reply.number >= 2) co_await go_on_serving(claim, keys, request_deadline(deadline));
   // Nothing there the second time: the first attempt may have ended it.
   co_return reply.number % 2 == 1 || performed->repeated;
@@ -419,8 +416,7 @@ Task<Result<void>> RedisEngine::evict(const Name& name, Token token, Deadline de
                                                                  false, request_deadline(deadline));
   if (!performed) co_return performed.failure();
   if (performed->answer.reply.as_number() == 1 || performed->repeated) co_return Result<void>();
-  co_return Failure(Code::not_held, "'" + name.display() + "' is not held with token " +
-                                        token.str() + "; nothing was changed");
+  co_return not_held_with(name, token);
 }
 
 Task<Result<LockInfo>> RedisEngine::inspect(const Name& name, Deadline deadline) {

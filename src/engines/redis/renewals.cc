@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "engines/kit/failures.h"
+
 namespace holdfast::internal::redis {
 
 Result<Grant> Renewals::renewal(const Hold& hold, const Result<Answer>& answer) const {
@@ -12,9 +14,7 @@ Result<Grant> Renewals::renewal(const Hold& hold, const Result<Answer>& answer) 
     return Failure(Code::unknown, "Redis: an answer to a renewal that makes no sense");
   }
   if (reply.number == 1) return Grant{hold.token, answer->sent_at, hold.claim.ttl};
-  return Failure(Code::not_held, "the lock '" + hold.claim.name.display() +
-                                     "' is not held by this claim any more: it expired, was "
-                                     "released, or was taken away");
+  return no_longer_held(hold.claim.name);
 }
 
 Keys Renewals::renewal_keys(const Hold& hold) const {

@@ -1,4 +1,4 @@
-// What runs inside the server: each operation on a lock is one script, so it happens as a whole.
+// The Lua scripts: each operation on a lock is one script, so it happens as a whole.
 //
 // Keys of the lock NAME, all in its hash slot:
 //   word     NAME itself, with PX. An exclusive holder's is "CLAIM LABEL": any value that nobody

@@ -90,7 +90,7 @@ Task<void> Sentinels::listen(std::size_t index) {
   const std::stop_token stop = background_.stop_token();
   for (;; ++index) {
     co_await listen_to(index % endpoints_.size());
-    // What was said before went unheard.
+    // Messages from before the subscription are lost, so ask.
     const Deadline soon = Deadline::at(runtime_.now() + settings_.connect_timeout);
     const Result<Endpoint> master = co_await locate(soon);
     if (master && on_located) on_located(*master);

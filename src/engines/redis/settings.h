@@ -1,4 +1,4 @@
-// What a Redis URL says.
+// The settings in a Redis URL.
 #pragma once
 
 #include <optional>

@@ -12,15 +12,15 @@ namespace {
 
 constexpr std::string_view kEnd = "\r\n";
 
-// A word in its form: "$5\r\nhello\r\n".
-struct Place {
+// A word inside its encoding "$5\r\nhello\r\n".
+struct Extent {
   std::size_t begin;
   std::size_t size;
   std::size_t next() const { return begin + size + kEnd.size(); }
 };
 
-// The word whose form begins at `offset`.
-Place place_at(std::string_view bytes, std::size_t offset) {
+// The word whose encoding begins at `offset`.
+Extent extent_at(std::string_view bytes, std::size_t offset) {
   std::size_t size = 0;
   const auto digits = std::from_chars(&bytes[offset + 1], bytes.data() + bytes.size(), size);
   return {static_cast<std::size_t>(digits.ptr - bytes.data()) + kEnd.size(), size};
@@ -43,26 +43,26 @@ char* Words::room_for(std::size_t size) {
   const auto head_size = static_cast<std::size_t>(end - head.data());
   const std::size_t before = bytes_.size();
   bytes_.resize(before + head_size + size + kEnd.size(), '\n');
-  char* place = bytes_.data() + before;
-  std::memcpy(place, head.data(), head_size);
-  place[head_size + size] = '\r';
+  char* out = bytes_.data() + before;
+  std::memcpy(out, head.data(), head_size);
+  out[head_size + size] = '\r';
   ++count_;
-  return place + head_size;
+  return out + head_size;
 }
 
 Words& Words::add(std::string_view word) {
-  char* place = room_for(word.size());
-  if (!word.empty()) std::memcpy(place, word.data(), word.size());
+  char* out = room_for(word.size());
+  if (!word.empty()) std::memcpy(out, word.data(), word.size());
   return *this;
 }
 
 Words& Words::join(std::initializer_list<std::string_view> pieces) {
   std::size_t size = 0;
   for (const std::string_view piece : pieces) size += piece.size();
-  char* place = room_for(size);
+  char* out = room_for(size);
   for (const std::string_view piece : pieces) {
-    if (!piece.empty()) std::memcpy(place, piece.data(), piece.size());
-    place += piece.size();
+    if (!piece.empty()) std::memcpy(out, piece.data(), piece.size());
+    out += piece.size();
   }
   return *this;
 }
@@ -70,15 +70,15 @@ Words& Words::join(std::initializer_list<std::string_view> pieces) {
 std::string_view Words::at(std::size_t index) const {
   HOLDFAST_REQUIRE(index < count());
   std::size_t offset = 0;
-  while (index-- > 0) offset = place_at(bytes_, offset).next();
-  const Place place = place_at(bytes_, offset);
-  return bytes().substr(place.begin, place.size);
+  while (index-- > 0) offset = extent_at(bytes_, offset).next();
+  const Extent word = extent_at(bytes_, offset);
+  return bytes().substr(word.begin, word.size);
 }
 
 std::string_view Words::first(std::size_t count) const {
   if (count >= count_) return bytes_;
   std::size_t offset = 0;
-  while (count-- > 0) offset = place_at(bytes_, offset).next();
+  while (count-- > 0) offset = extent_at(bytes_, offset).next();
   return bytes().substr(0, offset);
 }
 

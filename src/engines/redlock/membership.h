@@ -88,7 +88,7 @@ class Membership {
 
  private:
   using Nodes = std::vector<std::size_t>;
-  // What came of asking several nodes.
+  // The answers of several nodes.
   struct Outlook;
 
   std::size_t size() const { return voters_.size(); }

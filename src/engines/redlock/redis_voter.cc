@@ -21,7 +21,7 @@ namespace {
 
 const char* letter_of(Mode mode) { return mode == Mode::exclusive ? "x" : "s"; }
 
-// What a vote writes into the word.
+// Adds the word that a vote writes.
 void add_word_of(const Claim& claim, const Proposal& proposal, Words& arguments) {
   const std::string attempt = std::to_string(proposal.attempt);
   arguments.join({claim.id.digits(), " ", attempt, " ", claim.label});
@@ -112,7 +112,7 @@ std::optional<Failure> RedisVoter::unfit() const {
 Task<Result<Answer>> RedisVoter::ask(redis::Script& script, const Keys& keys,
                                      redis::Words arguments, Deadline deadline,
                                      std::size_t key_count) {
-  // What is asked later must not be overtaken by this: it is sent now or not at all.
+  // A later request must not be overtaken by this one: it is sent now or not at all.
   if (!node_->connection().connected()) {
     co_return Failure(Code::unreachable, display() + ": not connected");
   }
@@ -267,7 +267,7 @@ Ballot RedisVoter::closed() const {
 
 Ballot RedisVoter::nonsense() {
   Ballot ballot;
-  ballot.kind = Ballot::Kind::silent;  // Who knows what it did?
+  ballot.kind = Ballot::Kind::silent;  // It may have been executed.
   ballot.why = display() + ": an answer that makes no sense";
   node_->drop("an answer that makes no sense");
   return ballot;

@@ -32,7 +32,7 @@ struct Scripts {
   redis::Script adopt{adopt_source(), {}};
 };
 
-// What a server says of itself when a connection to it is opened.
+// How a server identifies itself when a connection to it is opened.
 struct Identity {
   std::string run_id;
   std::string role;         // "master"

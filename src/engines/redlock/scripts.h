@@ -1,4 +1,4 @@
-// What a node does, as Lua scripts: each runs atomically at its node. The protocol is told in
+// The Lua scripts of a node: each runs atomically there. The protocol is described in
 // docs/REDLOCK.md. All take KEYS: word fence marker queue group details.
 //
 //   word     who has this node's vote: "CLAIM ATTEMPT LABEL" with a ttl, where other clients have

@@ -6,7 +6,7 @@
 // purpose (`holdfast run` gives it to its command) has died too. Unlike a pid this is never
 // reused and means the same in every container.
 //
-// Risk: somebody deletes DB-live, and later clients make a new one, on which no byte
+// The danger: somebody deletes DB-live, and later clients make a new one, on which no byte
 // of ours is locked. So the file's device and inode are kept beside the id, and a process is
 // declared dead only by a client that has the very same file open.
 //

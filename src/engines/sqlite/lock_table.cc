@@ -149,7 +149,7 @@ void LockTable::register_process() {
                         "file");
   }
   registered_ = true;
-  // A killed process left its row behind.
+  // Processes that were killed left their rows behind.
   std::vector<ProcessId> dead;
   {
     auto all = sql_->processes.run();
@@ -170,7 +170,7 @@ void LockTable::forget_process() {
 // ---- Giving back -------------------------------------------------------------------------------
 
 bool LockTable::release(const Claim& claim) {
-  // A claim that had to wait most likely has others behind it: then the fast path is a detour.
+  // A claim that had to wait probably has others behind it; then the short way is a detour.
   if (claim.mode == Mode::exclusive && !places_.contains(claim.id) &&
       sql_->free_held.run(claim.name.bytes(), claim.id.bytes()).finish() == 1) {
     return true;

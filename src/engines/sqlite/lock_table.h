@@ -81,7 +81,7 @@ class LockTable {
   void register_process();
   // The lowest token that may be given out now.
   std::int64_t min_token() const;
-  // The label that the rows have for a claim of this client; nothing if it is the process' own.
+  // The label that the rows need for a claim of this client; nothing if the process' own label says it.
   std::optional<std::string> label_for(const Claim& claim) const;
   bool names_itself(const Claim& claim) const;
   Waiting waiting_for(const Claim& claim, table::InTheWay found, BootTime now);

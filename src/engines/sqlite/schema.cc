@@ -164,7 +164,7 @@ Prepared prepare_tables(sqlite::Database& database, const StoreOptions& options,
   // A copy made by a tool of SQLite's can be without a log.
   if (!complete && version != 0) database.execute("PRAGMA journal_mode = WAL");
   if (version != kSchemaVersion || !boot.is_that_of(database)) {
-    // Decisions made here must survive a power cut, whatever the caller chose.
+    // These settings must survive a power cut, whatever the caller chose.
     // Our rows are short, and every commit writes and sums up whole pages: small ones are faster.
     if (version == 0) database.execute("PRAGMA page_size = 1024");
     database.execute("PRAGMA journal_mode = WAL");

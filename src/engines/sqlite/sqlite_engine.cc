@@ -8,6 +8,8 @@
 #include "base/known_server.h"
 #include "base/process.h"
 #include "base/text.h"
+#include "engines/kit/failures.h"
+#include "engines/kit/withdrawal.h"
 #include "engines/sqlite/database_files.h"
 #include "engines/sqlite/death_watch.h"
 #include "engines/sqlite/liveness.h"
@@ -19,8 +21,6 @@
 namespace holdfast::internal {
 
 namespace {
-
-Failure cancelled() { return Failure(Code::cancelled, "cancelled by the caller"); }
 
 // A database that is open.
 struct Store {
@@ -73,7 +73,7 @@ class SqliteEngine final : public Engine {
   Task<void> close() override;
 
  private:
-  // A claim of this client that stands in the queue.
+  // A claim of this client that waits in the queue.
   struct Waiter {
     Waiter(SqliteEngine& the_engine, const ClaimId& the_id)
         : engine(the_engine), id(the_id), told(the_engine.runtime()) {
@@ -100,13 +100,15 @@ class SqliteEngine final : public Engine {
   bool replaced();
   Failure in_the_way() const;
 
-  Task<Result<Grant>> wait_in_line(const Claim& claim, const Wait& wait, Waiting waiting);
-  Task<Result<Grant>> leave(const Claim& claim, Failure why);
-  // False if nobody can wake us: no descriptor, no directory. Then we look again and again.
+  Task<Result<Grant>> wait_in_queue(const Claim& claim, const Wait& wait, Waiting waiting);
+  // Withdraws the claim by its id, and answers `why`.
+  Task<Result<Grant>> give_up(const Claim& claim, Failure why);
+  // False if nobody can wake us (no descriptor, no directory): then waiters poll.
   bool listen();
   void tell(std::vector<Wake> wakes);
   void on_message(const WakeMessage& message);
   Task<void> resend(ProcessId to, WakeMessage message);
+  // Only a process that is stopped in a transaction keeps the database locked for longer.
   Deadline soon() const { return Deadline::at(runtime().now() + std::chrono::seconds(5)); }
 
   const StoreOptions options_;
@@ -156,7 +158,7 @@ auto SqliteEngine::attempt(F& work)
     if (!store_) store_ = std::make_unique<Store>(options_, ownership_, runtime(), label_);
     if (replaced()) return Outcome(*replaced_);
     LockTable& table = store_->table;
-    table.take_wakes();  // Left behind by an exception; nobody waits for these.
+    table.take_wakes();  // Left by an exception, for nobody.
     auto outcome = work(table);
     tell(table.take_wakes());
     for (const ProcessId dead : table.take_dead()) store_->sockets.forget(dead);
@@ -188,7 +190,7 @@ auto SqliteEngine::transact(F work, Deadline deadline, std::stop_token stop)
     const Deadline again = until.sooner(runtime().now() + runtime().jitter(pause, 0.5));
     pause = std::min(pause * 5 / 4, kLongestPause);
     if (co_await sleep_until(runtime(), again.moment(), stop) == Woken::cancelled) {
-      co_return cancelled();
+      co_return cancelled_by_caller();
     }
   }
 }
@@ -227,14 +229,14 @@ Task<Result<Grant>> SqliteEngine::acquire(const Claim& claim, const Wait& wait) 
   if (const Failure* failure = std::get_if<Failure>(&*answer)) co_return *failure;
   Waiting& waiting = std::get<Waiting>(*answer);
   if (!wait.queue) co_return Failure::busy(std::move(waiting.busy));
-  co_return co_await wait_in_line(claim, wait, std::move(waiting));
+  co_return co_await wait_in_queue(claim, wait, std::move(waiting));
 }
 
-Task<Result<Grant>> SqliteEngine::wait_in_line(const Claim& claim, const Wait& wait,
-                                               Waiting waiting) {
+Task<Result<Grant>> SqliteEngine::wait_in_queue(const Claim& claim, const Wait& wait,
+                                                Waiting waiting) {
   constexpr Duration kShortestPoll = std::chrono::milliseconds(2);
   constexpr Duration kLongestPoll = std::chrono::milliseconds(50);
-  // A release between our queueing and now found no socket of ours, so look at once.
+  // A holder that released between our queueing and now found no socket of ours, so we look at once.
   const bool first_wait = !store_->sockets.listening();
   const bool deaf = !listen();
   if (first_wait) waiting.look_at = runtime().now();
@@ -254,28 +256,27 @@ Task<Result<Grant>> SqliteEngine::wait_in_line(const Claim& claim, const Wait& w
       if (runtime().now() < self.grant->counted_from + self.grant->ttl) co_return *self.grant;
       self.grant.reset();
     }
-    if (woken == Woken::cancelled) co_return co_await leave(claim, cancelled());
+    if (woken == Woken::cancelled) co_return co_await give_up(claim, cancelled_by_caller());
     if (wait.deadline.passed(runtime().now())) {
-      co_return co_await leave(claim, Failure::busy(std::move(waiting.busy)));
+      co_return co_await give_up(claim, Failure::busy(std::move(waiting.busy)));
     }
     const auto look = [&](LockTable& table) { return table.look(claim); };
     Result<Answer> answer = co_await transact(look, wait.deadline, wait.stop);
-    if (!answer) co_return co_await leave(claim, answer.failure());
+    if (!answer) co_return co_await give_up(claim, answer.failure());
     if (const Grant* grant = std::get_if<Grant>(&*answer)) co_return *grant;
     if (const Failure* failure = std::get_if<Failure>(&*answer)) {
-      co_return co_await leave(claim, *failure);
+      co_return co_await give_up(claim, *failure);
     }
     waiting = std::move(std::get<Waiting>(*answer));
   }
 }
 
-Task<Result<Grant>> SqliteEngine::leave(const Claim& claim, Failure why) {
+Task<Result<Grant>> SqliteEngine::give_up(const Claim& claim, Failure why) {
   // Also ends a hold that was granted this very moment.
   const auto end = [&](LockTable& table) { return table.release(claim); };
-  const Result<bool> left = co_await transact(end, soon());
-  if (left || replaced_) co_return why;
-  co_return Failure(Code::unknown,
-                    why.message() + "; and the claim could not be taken back: " + left.message());
+  const Result<bool> withdrawn = co_await transact(end, soon());
+  if (replaced_) co_return why;
+  co_return after_withdrawal(why, withdrawn);
 }
 
 // ---- Telling -----------------------------------------------------------------------------------
@@ -315,10 +316,10 @@ Task<void> SqliteEngine::resend(ProcessId to, WakeMessage message) {
 }
 
 void SqliteEngine::on_message(const WakeMessage& message) {
-  const auto place = waiters_.find(message.claim);
-  if (place == waiters_.end()) return;  // It has left; its release ends the grant.
-  if (message.grant) place->second->grant = message.grant;
-  place->second->told.set();
+  const auto waiter = waiters_.find(message.claim);
+  if (waiter == waiters_.end()) return;  // It gave up; its release ends the grant.
+  if (message.grant) waiter->second->grant = message.grant;
+  waiter->second->told.set();
 }
 
 // ---- The rest ----------------------------------------------------------------------------------
@@ -337,10 +338,7 @@ Task<std::vector<Result<Grant>>> SqliteEngine::renew(std::span<const Hold> holds
     } else if ((*renewed)[i]) {
       outcomes.emplace_back(*(*renewed)[i]);
     } else {
-      outcomes.emplace_back(
-          Failure(Code::not_held, "the lock '" + holds[i].claim.name.display() +
-                                      "' is not held by this claim any more: it expired, was "
-                                      "released, or was taken away"));
+      outcomes.emplace_back(no_longer_held(holds[i].claim.name));
     }
   }
   co_return outcomes;
@@ -358,7 +356,7 @@ Task<Result<void>> SqliteEngine::detach(const Hold& hold, Deadline deadline) {
   const Result<bool> detached = co_await transact(work, deadline);
   if (replaced_) co_return Failure(Code::not_held, replaced_->message());
   if (!detached) co_return detached.failure();
-  if (!*detached) co_return Failure(Code::not_held, "it is not held by this claim any more");
+  if (!*detached) co_return no_longer_held(hold.claim.name);
   co_return Result<void>();
 }
 
@@ -378,8 +376,7 @@ Task<Result<void>> SqliteEngine::evict(const Name& name, Token token, Deadline d
   const Result<bool> evicted = co_await transact(work, deadline);
   if (!evicted) co_return evicted.failure();
   if (*evicted) co_return Result<void>();
-  co_return Failure(Code::not_held, "'" + name.display() + "' is not held with token " +
-                                        token.str() + "; nothing was changed");
+  co_return not_held_with(name, token);
 }
 
 Task<void> SqliteEngine::close() {

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
+#include "engines/kit/failures.h"
+#include "engines/kit/patience.h"
+#include "engines/kit/withdrawal.h"
+
 namespace holdfast::internal::zookeeper {
 
 namespace {
-
-Failure cancelled() { return Failure(Code::cancelled, "cancelled by the caller"); }
-
-bool passing(Code code) { return code == Code::unreachable || code == Code::unknown; }
 
 NodeData data_of(const ClaimState& state) {
   NodeData data{.ttl = state.claim.ttl, .session = {}, .token = {}, .label = state.claim.label};
@@ -26,21 +26,15 @@ std::optional<Grant> grant_of(const ClaimState& state) {
   return Grant{state.token, *from, ttl};
 }
 
-Deadline Acquisition::answer_deadline() const {
-  constexpr Duration kGrace = std::chrono::milliseconds(250);
-  const BootTime now = runtime_.now();
-  return wait_.deadline.later(now + kGrace).sooner(now + request_timeout_);
-}
-
 // ---- The way -----------------------------------------------------------------------------------
 
 Task<Result<Grant>> Acquisition::run() {
-  if (wait_.stop.stop_requested()) co_return cancelled();
+  if (wait_.stop.stop_requested()) co_return cancelled_by_caller();
   for (Next next = Next::enter;;) {
     if (next == Next::granted) {
       Result<Grant> grant = co_await granted();
       if (grant) co_return grant;
-      if (grant.code() != Code::not_held) co_return co_await leave(grant.failure());
+      if (grant.code() != Code::not_held) co_return co_await give_up(grant.failure());
       next = Next::enter;  // It ended before it began.
     }
     Result<std::optional<Children>> children = std::optional<Children>();
@@ -50,18 +44,18 @@ Task<Result<Grant>> Acquisition::run() {
       Result<Children> seen = co_await look();
       children = seen ? Result<std::optional<Children>>(*std::move(seen)) : seen.failure();
     }
-    if (!children) co_return co_await leave(children.failure());
-    if (state_.ended) co_return co_await leave(cancelled());
+    if (!children) co_return co_await give_up(children.failure());
+    if (state_.ended) co_return co_await give_up(cancelled_by_caller());
     Result<Next> after = Next::look;
     if (*children) {
       after = co_await act_on(**children);
     } else {
-      after = co_await wait_in_line();
+      after = co_await wait_in_local_queue();
     }
     if (!after && after.code() == Code::busy && !kept_out_by_.holder.empty()) {
-      co_return co_await leave_busy(kept_out_by_);
+      co_return co_await give_up_busy(kept_out_by_);
     }
-    if (!after) co_return co_await leave(after.failure());
+    if (!after) co_return co_await give_up(after.failure());
     next = *after;
   }
 }
@@ -83,24 +77,21 @@ Task<Result<Acquisition::Next>> Acquisition::act_on(const Children& children) {
     co_return Next::enter;
   }
   if (decision.other_permits) {
-    co_return Failure(Code::invalid_argument,
-                      "'" + claim().name.display() + "' is a semaphore of " +
-                          std::to_string(*decision.other_permits) + " permits, not of " +
-                          std::to_string(claim().permits) + "; all its users must agree");
+    co_return other_permits(claim(), *decision.other_permits);
   }
   if (decision.granted) co_return Next::granted;
   kept_out_by_ = decision;
   if (!wait_.queue) co_return Failure::busy({});
   waited_ = true;
-  stand_in_line();
+  queue_locally();
   inform_others(children);
   co_return co_await wait_behind(decision);
 }
 
 Task<Result<Grant>> Acquisition::granted() {
-  if (wait_.stop.stop_requested()) co_return cancelled();
+  if (wait_.stop.stop_requested()) co_return cancelled_by_caller();
   std::optional<Grant> grant = grant_of(state_);
-  // One that is half over is not worth much to one who does not renew it.
+  // A grant that is half over is worth little to a caller that does not renew it.
   if (!grant || runtime_.now() > grant->counted_from + grant->ttl / 2) {
     const Result<bool> there = co_await confirm();
     if (!there) co_return there.failure();
@@ -109,7 +100,7 @@ Task<Result<Grant>> Acquisition::granted() {
   }
   state_.held = true;
   if (waited_ && claim().mode == Mode::permit) {
-    // Who watches us is among the first of those who wait now, and has to know.
+    // The claim that watches this one is now among the first waiters, and has to know.
     NodeData data = data_of(state_);
     data.held = true;
     Requests requests;
@@ -127,7 +118,7 @@ Task<Result<bool>> Acquisition::confirm() {
     Requests::Transaction transaction(requests);
     transaction.check(state_.node_path(), -1);
   }
-  const Deadline limit = answer_deadline();
+  const Deadline limit = deadlines_.answer(wait_);
   const Result<Answers> answers = co_await session().ask(std::move(requests), limit, wait_.stop);
   if (!answers) co_return answers.failure();
   const Error error = answers->replies.front().error;
@@ -141,11 +132,11 @@ Task<Result<bool>> Acquisition::confirm() {
 
 Task<Result<std::optional<Acquisition::Children>>> Acquisition::enter() {
   using Reading = LockNodes::Reading;
-  place_.reset();
+  queued_.reset();
   state_.sentry.reset();
   state_.node.clear();
   for (;;) {
-    const Deadline limit = answer_deadline();
+    const Deadline limit = deadlines_.answer(wait_);
     const Result<void> opened = co_await session().open(limit, wait_.stop);
     if (!opened) co_return opened.failure();
     if (claim().outlives_process && session().timeout() < claim().ttl) {
@@ -193,7 +184,7 @@ Task<Result<std::optional<Acquisition::Children>>> Acquisition::enter() {
 }
 
 Task<Result<bool>> Acquisition::find_again(Children& children) {
-  const Deadline limit = answer_deadline();
+  const Deadline limit = deadlines_.answer(wait_);
   const Result<void> opened = co_await session().open(limit, wait_.stop);
   if (!opened) co_return Failure(Code::unknown, opened.message());
   if (state_.expired()) {
@@ -221,7 +212,7 @@ Task<Result<void>> Acquisition::adopt(std::string elder) {
   const std::string path = state_.lock_path + '/' + elder;
   requests.get_data(path, false);
   if (!state_.node.empty()) requests.remove(state_.node_path());
-  const Deadline limit = answer_deadline();
+  const Deadline limit = deadlines_.answer(wait_);
   const Result<Answers> answers = co_await session().ask(std::move(requests), limit, wait_.stop);
   if (!answers) co_return answers.failure();
   const Reply& read = answers->replies.front();
@@ -231,21 +222,21 @@ Task<Result<void>> Acquisition::adopt(std::string elder) {
   state_.node = elder;
   state_.token = Token(static_cast<std::uint64_t>(read.stat->czxid));
   if (data && data->token) state_.token = *data->token;
-  // Others may have come behind it meanwhile, and wait to be told that it holds. (One with a token in
-  // its data was detached, and held before.)
+  // Others may have queued behind it meanwhile, and wait to hear that it holds. (A node with a token in its
+  // data was detached, and held before.)
   if (!data || !data->token) waited_ = true;
   state_.incarnation = session().incarnation();
   co_return Result<void>();
 }
 
 Task<Result<void>> Acquisition::start_numbers_again() {
-  constexpr int kMostTries = 20;
-  if (!wait_.queue && ++restarts_ > kMostTries) {
+  constexpr int kMaxTries = 20;
+  if (!wait_.queue && ++restarts_ > kMaxTries) {
     co_return Failure(Code::misconfigured,
                       "ZooKeeper: the child numbers of '" + state_.lock_path +
                           "' have run out; delete that node when nobody uses the lock");
   }
-  const Deadline limit = answer_deadline();
+  const Deadline limit = deadlines_.answer(wait_);
   const std::string path = state_.node_path();
   const Result<LockNodes::Removal> removed = co_await nodes_.remove(session(), path, false, limit);
   if (!removed) co_return removed.failure();
@@ -253,7 +244,7 @@ Task<Result<void>> Acquisition::start_numbers_again() {
   // Others may be in the queue still: then they are waited for by asking again.
   const BootTime again = runtime_.now() + runtime_.jitter(std::chrono::milliseconds(20), 0.9);
   static_cast<void>(co_await sleep_until(runtime_, again, wait_.stop));
-  if (wait_.stop.stop_requested()) co_return cancelled();
+  if (wait_.stop.stop_requested()) co_return cancelled_by_caller();
   if (wait_.deadline.passed(runtime_.now())) {
     co_return Failure::busy(Busy{.holder = "others, until the child numbers can start again"});
   }
@@ -263,11 +254,11 @@ Task<Result<void>> Acquisition::start_numbers_again() {
 Task<Result<Acquisition::Children>> Acquisition::look() {
   const BootTime begin = runtime_.now();
   for (;;) {
-    const Deadline limit = answer_deadline();
+    const Deadline limit = deadlines_.answer(wait_);
     Result<Children> children =
         co_await nodes_.children_of(session(), state_.lock_path, false, limit, wait_.stop);
-    if (children || !passing(children.code())) co_return children;
-    if (wait_.stop.stop_requested()) co_return cancelled();
+    if (children || !may_pass(children.code())) co_return children;
+    if (wait_.stop.stop_requested()) co_return cancelled_by_caller();
     const BootTime now = runtime_.now();
     if (wait_.deadline.passed(now) || now - begin > patience()) co_return children.failure();
     const BootTime again = now + runtime_.jitter(std::chrono::milliseconds(20));
@@ -279,7 +270,7 @@ Task<Result<Acquisition::Children>> Acquisition::look() {
 
 Task<Result<bool>> Acquisition::set_watch(const Decision& decision) {
   Requests requests;
-  // Our own as well, and first: who takes it away must not find us a holder later.
+  // Our own node as well, and first: a claim whose node was taken away must not become a holder later.
   const bool sentry = claim().mode != Mode::permit && !state_.sentry;
   if (sentry) {
     state_.post_sentry();
@@ -290,7 +281,7 @@ Task<Result<bool>> Acquisition::set_watch(const Decision& decision) {
   } else {
     requests.get_data(state_.lock_path + '/' + decision.watch, true);
   }
-  const Deadline limit = answer_deadline();
+  const Deadline limit = deadlines_.answer(wait_);
   const Result<Answers> answers = co_await session().ask(std::move(requests), limit, wait_.stop);
   if (!answers && answers.code() != Code::unknown) co_return answers.failure();
   if (!answers || answers->replies.front().error == Error::no_node) {
@@ -301,7 +292,7 @@ Task<Result<bool>> Acquisition::set_watch(const Decision& decision) {
   if (reply.error == Error::no_node) co_return false;
   if (!reply.ok()) co_return nodes_.failure_of(reply.error, "reading", state_.lock_path);
   if (decision.watch.empty()) {
-    // What it says may differ from what was decided on.
+    // The queue may have changed since the decision.
     const Decision now = decide(reply.children, state_.node);
     co_return now.present && !now.granted && now.watch.empty();
   }
@@ -319,8 +310,8 @@ Task<Result<Acquisition::Next>> Acquisition::wait_behind(const Decision& decisio
                              state_.told);
   const Session::Vouched self(session(), state_.node_path(), state_.told);
   const Result<bool> set = co_await set_watch(decision);
-  if (!set && !passing(set.code())) co_return set.failure();
-  if (wait_.stop.stop_requested()) co_return cancelled();
+  if (!set && !may_pass(set.code())) co_return set.failure();
+  if (wait_.stop.stop_requested()) co_return cancelled_by_caller();
   if (wait_.deadline.passed(runtime_.now())) co_return Failure::busy({});
   if (!set || !*set) co_return Next::look;
   BootTime last_attached = runtime_.now();
@@ -343,22 +334,21 @@ Task<Result<Acquisition::Next>> Acquisition::wait_behind(const Decision& decisio
       if (claim().mode == Mode::permit) co_return Next::look;
       // (The first of our own claims looks for all. No `?:` here: GCC 12 destroys what it awaits twice.)
       Result<bool> there = true;
-      if (!place_ || place_->first()) there = co_await set_watch(decision);
-      if (!there && !passing(there.code())) co_return there.failure();
+      if (!queued_ || queued_->first()) there = co_await set_watch(decision);
+      if (!there && !may_pass(there.code())) co_return there.failure();
       if (watch.fired()) continue;
       if (!there || !*there) co_return Next::look;
     }
     const Result<void> rested = co_await rest(last_attached, look_by);
-    if (state_.ended) co_return cancelled();
+    if (state_.ended) co_return cancelled_by_caller();
     if (!rested && !watch.fired()) co_return rested.failure();  // It may come in the last moment.
     if (!rested && rested.code() == Code::cancelled) co_return rested.failure();
   }
 }
 
-// Waiters survive servers that are being restarted: for half a minute, and at least as long as their
-// session, and with it their place in the queue, may still be there.
+// At least as long as the session, and with it the position in the queue, may still be there.
 Duration Acquisition::patience() const {
-  return std::max<Duration>(std::chrono::seconds(30), session().timeout());
+  return std::max<Duration>(kWaiterPatience, session().timeout());
 }
 
 Duration Acquisition::own_pace() const {
@@ -366,7 +356,7 @@ Duration Acquisition::own_pace() const {
 }
 
 Task<Result<void>> Acquisition::rest(BootTime& last_attached, BootTime until) {
-  // Nobody tells of a server that stays away.
+  // A server that stays away notifies nobody.
   constexpr Duration kLook = std::chrono::seconds(1);
   const BootTime now = runtime_.now();
   if (session().attached()) last_attached = now;
@@ -376,62 +366,60 @@ Task<Result<void>> Acquisition::rest(BootTime& last_attached, BootTime until) {
   const Deadline limit = wait_.deadline.sooner(until).sooner(now + runtime_.jitter(kLook));
   const Woken woken = co_await state_.told.wait(limit, wait_.stop);
   state_.told.reset();
-  if (state_.ended || woken == Woken::cancelled) co_return cancelled();
+  if (state_.ended || woken == Woken::cancelled) co_return cancelled_by_caller();
   if (wait_.deadline.passed(runtime_.now())) co_return Failure::busy({});
   co_return Result<void>();
 }
 
 // ---- Behind other claims of this client --------------------------------------------------------
 
-void Acquisition::stand_in_line() {
+void Acquisition::queue_locally() {
   const std::int32_t number = parse_claim_node(state_.node)->sequence;
-  if (place_ || claim().mode != Mode::exclusive || runs_out(number)) return;
-  place_.emplace(local_queue_, state_.lock_path, state_.node, static_cast<std::uint64_t>(number),
-                 state_.told);
+  if (queued_ || claim().mode != Mode::exclusive || runs_out(number)) return;
+  queued_.emplace(local_queue_, state_.lock_path, state_.node, static_cast<std::uint64_t>(number),
+                  state_.told);
 }
 
 void Acquisition::inform_others(const Children& children) {
   std::vector<ClaimNode> nodes;
-  local_queue_.for_each_unsure(state_.lock_path, [&](LocalQueue<Predecessor>::Entry& place) {
+  local_queue_.for_each_unsure(state_.lock_path, [&](LocalQueue<Predecessor>::Entry& entry) {
     if (nodes.empty()) nodes = in_order(children);
-    const auto own = std::ranges::lower_bound(nodes, static_cast<std::int32_t>(place.order()), {},
+    const auto own = std::ranges::lower_bound(nodes, static_cast<std::int32_t>(entry.order()), {},
                                               &ClaimNode::sequence);
     // Not there yet, not there any more, or the first of all: then it looks for itself.
-    if (own == nodes.end() || own == nodes.begin() || own->name != place.name()) return;
-    place.before = Predecessor{*std::prev(own), std::prev(own) == nodes.begin()};
+    if (own == nodes.end() || own == nodes.begin() || own->name != entry.name()) return;
+    entry.before = Predecessor{*std::prev(own), std::prev(own) == nodes.begin()};
   });
 }
 
-Task<Result<Acquisition::Next>> Acquisition::wait_in_line() {
+Task<Result<Acquisition::Next>> Acquisition::wait_in_local_queue() {
   waited_ = true;
   state_.contended = true;
   kept_out_by_ = {};
   state_.told.reset();
-  stand_in_line();
+  queue_locally();
   {
     const Session::Vouched self(session(), state_.node_path(), state_.told);
     BootTime last_attached = runtime_.now();
-    while (!place_->near_front()) {
+    while (!queued_->near_front()) {
       if (state_.expired() || self.gone()) co_return Next::enter;
       const Result<void> rested = co_await rest(last_attached, BootTime::max());
-      // Who is in our way is found out by a look, on which the next wait ends at once.
+      // A look finds the holder; the wait after it ends at once.
       if (!rested && rested.code() == Code::busy) co_return Next::look;
       if (!rested) co_return rested.failure();
     }
   }
-  if (!place_->before) co_return Next::look;
-  const Decision decision = decide_behind(*place_->before);
+  if (!queued_->before) co_return Next::look;
+  const Decision decision = decide_behind(*queued_->before);
   const Result<Next> after = co_await wait_behind(decision);
   if (!after && after.code() == Code::busy) co_return Next::look;
   co_return after;
 }
 
-// ---- Leaving -----------------------------------------------------------------------------------
+// ---- Giving up ---------------------------------------------------------------------------------
 
 Task<Result<void>> Acquisition::remove_all() {
-  // Whoever gave up waiting should not wait much longer; what is unknown is ended in the background.
-  constexpr Duration kLongest = std::chrono::seconds(1);
-  const Deadline limit = Deadline::at(runtime_.now() + kLongest);
+  const Deadline limit = deadlines_.withdrawal();
   if (state_.expired()) co_return Result<void>();
   if (!state_.node.empty()) {
     const std::string path = state_.node_path();
@@ -455,28 +443,20 @@ Task<Result<void>> Acquisition::remove_all() {
   co_return Result<void>();
 }
 
-Task<Result<Grant>> Acquisition::leave(Failure why) {
-  const Result<void> left = co_await remove_all();
-  if (!left && left.code() == Code::misconfigured) co_return left.failure();
-  if (!left) {
-    co_return Failure(Code::unknown,
-                      why.message() + "; and the claim could not be taken back: " + left.message());
-  }
-  if (wait_.stop.stop_requested()) co_return cancelled();
-  // It is known now: nothing is held.
-  if (why.code() == Code::unknown) co_return Failure(Code::unreachable, why.message());
-  co_return why;
+Task<Result<Grant>> Acquisition::give_up(Failure why) {
+  const Result<void> withdrawn = co_await remove_all();
+  if (withdrawn && wait_.stop.stop_requested()) co_return cancelled_by_caller();
+  co_return after_withdrawal(why, withdrawn);
 }
 
-Task<Result<Grant>> Acquisition::leave_busy(const Decision& decision) {
+Task<Result<Grant>> Acquisition::give_up_busy(const Decision& decision) {
   Busy busy{.rank = decision.rank};
   Requests requests;
   requests.get_data(state_.lock_path + '/' + decision.holder, false);
   requests.remove(state_.node_path());
-  const Deadline limit =
-      Deadline::at(runtime_.now() + std::min<Duration>(request_timeout_, std::chrono::seconds(1)));
+  const Deadline limit = deadlines_.request(deadlines_.withdrawal());
   const Result<Answers> answers = co_await session().ask(std::move(requests), limit);
-  if (!answers) co_return co_await leave(Failure::busy(std::move(busy)));
+  if (!answers) co_return co_await give_up(Failure::busy(std::move(busy)));
   const Reply& read = answers->replies.front();
   if (read.ok()) {
     const std::optional<NodeData> data = NodeData::parse(read.data);
@@ -489,7 +469,7 @@ Task<Result<Grant>> Acquisition::leave_busy(const Decision& decision) {
   if (removed == Error::none || removed == Error::no_node) {
     co_return Failure::busy(std::move(busy));
   }
-  co_return co_await leave(Failure::busy(std::move(busy)));
+  co_return co_await give_up(Failure::busy(std::move(busy)));
 }
 
 }  // namespace holdfast::internal::zookeeper

@@ -1,5 +1,5 @@
-// Acquisition: one claim's way to its lock. It makes its node, reads the queue, and waits for the
-// one before it, over lost replies, other servers and expired sessions. Inside the loop only.
+// Acquisition: one claim's way to its lock. It makes its node, reads the queue, and waits for its predecessor,
+// across lost replies, changes of server and expired sessions. Inside the loop only.
 //
 //   enter ──► decide ──granted──────────────► held
 //     ▲         │  ▲                           ▲
@@ -11,6 +11,7 @@
 #include <functional>
 #include <string>
 
+#include "engines/kit/deadlines.h"
 #include "engines/zookeeper/claims.h"
 #include "engines/zookeeper/lock_nodes.h"
 #include "engines/zookeeper/queue.h"
@@ -32,7 +33,7 @@ class Acquisition {
         local_queue_(local_queue),
         state_(state),
         wait_(wait),
-        request_timeout_(request_timeout),
+        deadlines_(runtime, request_timeout),
         spawn_(std::move(spawn)) {}
 
   // Fails with unknown if something may be left behind.
@@ -44,9 +45,6 @@ class Acquisition {
 
   const Claim& claim() const { return state_.claim; }
   Session& session() const { return *state_.session; }
-  // A question that is asked shortly before the wait is over, or by one who does not wait at all,
-  // should still be answered.
-  Deadline answer_deadline() const;
 
   // Makes the node, or finds the one that was made without our hearing of it. Without the queue
   // if others of this client are before us (see LocalQueue).
@@ -61,24 +59,25 @@ class Acquisition {
   // Until something happened that this claim has to know. The failure is the end of it.
   Task<Result<Next>> wait_behind(const Decision& decision);
   // The same behind other claims of this client: until we are near the front of them.
-  Task<Result<Next>> wait_in_line();
+  Task<Result<Next>> wait_in_local_queue();
   // Until something is told, or a moment has passed. The failure is the end of it.
   Task<Result<void>> rest(BootTime& last_attached, BootTime until);
   // How long until we look without being told: a lost notification is a delay, never a strand.
   Duration own_pace() const;
   // How long servers may stay away.
   Duration patience() const;
-  void stand_in_line();
-  // What the queue says of those of this client who do not know who is before them.
+  void queue_locally();
+  // Tells this client's other claims their predecessors, as far as the queue shows them.
   void inform_others(const Children& children);
   Task<Result<bool>> set_watch(const Decision& decision);
   Task<Result<Grant>> granted();
   // Proves that the session lives, by a look at the claim's own node. False if that is gone.
   Task<Result<bool>> confirm();
 
-  // Ends what the claim has, and says why.
-  Task<Result<Grant>> leave(Failure why);
-  Task<Result<Grant>> leave_busy(const Decision& decision);
+  // Withdraws the claim, and answers `why`.
+  Task<Result<Grant>> give_up(Failure why);
+  // The same in one request that also reads the holder.
+  Task<Result<Grant>> give_up_busy(const Decision& decision);
   Task<Result<void>> remove_all();
 
   Runtime& runtime_;
@@ -86,13 +85,13 @@ class Acquisition {
   LocalQueue<Predecessor>& local_queue_;
   ClaimState& state_;
   const Wait& wait_;
-  const Duration request_timeout_;
+  const Deadlines deadlines_;
   const Spawn spawn_;
   int restarts_ = 0;
   bool waited_ = false;        // others may wait to hear that this one holds
   Decision kept_out_by_;       // if its holder is known
   bool may_be_there_ = false;  // a node whose name we do not know
-  std::optional<LocalQueue<Predecessor>::Entry> place_;
+  std::optional<LocalQueue<Predecessor>::Entry> queued_;
 };
 
 }  // namespace holdfast::internal::zookeeper

@@ -15,7 +15,7 @@
 
 namespace holdfast::internal::zookeeper {
 
-// What is known of one claim.
+// The state of one claim.
 class ClaimState final : private Timer {
  public:
   ClaimState(Runtime& runtime, const Claim& the_claim, std::shared_ptr<Session> its_session,

@@ -11,7 +11,7 @@ namespace {
 
 using Findings = std::vector<Finding>;
 
-// What follows `mark` up to one of `ends`; empty if it is not there.
+// The text between `mark` and one of `ends`; empty if `mark` is not there.
 std::string after(std::string_view text, std::string_view mark, std::string_view ends) {
   const std::size_t place = text.find(mark);
   if (place == std::string_view::npos) return {};

@@ -1,4 +1,4 @@
-// What ZooKeeper servers say of themselves (`srvr`), and what follows for locks. Pure, but for ask_facts().
+// The facts that ZooKeeper servers report (`srvr`), and what they mean for locks. Pure, but for ask_facts().
 #pragma once
 
 #include <string>

@@ -44,7 +44,7 @@ class JuteReader {
   // Nothing is left, and all that was taken made sense.
   bool done() const { return sound_ && bytes_.empty(); }
   std::size_t left() const { return bytes_.size(); }
-  // What was taken makes no sense to the caller.
+  // The caller cannot make sense of what it read.
   void refuse() { sound_ = false; }
 
   bool boolean();

@@ -30,7 +30,7 @@ struct NodeData {
   static std::optional<NodeData> parse(std::string_view text);
 };
 
-// Who it is, for people, from the data of a node that is not Holdfast's.
+// A label for people, from the data of a node that is not Holdfast's.
 std::string foreign_label(std::string_view data);
 
 }  // namespace holdfast::internal::zookeeper

@@ -72,7 +72,7 @@ enum class CreateMode : std::int32_t {
   container = 4,
 };
 
-// Who may do what with a node that we make.
+// The access rights of nodes that we make.
 struct Access {
   std::string scheme;  // "world" or "auth"
   std::string id;      // "anyone" or ""
@@ -140,7 +140,7 @@ class Requests::Transaction {
   JuteWriter writer_;
 };
 
-// What a request of ours was answered.
+// The answer to one request.
 struct Reply {
   Error error = Error::none;
   std::string path;                   // create

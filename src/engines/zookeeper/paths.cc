@@ -131,7 +131,7 @@ std::optional<ClaimId> claim_of(std::string_view uuid) {
   return ClaimId::from_hex(hex);
 }
 
-// What Holdfast says between the uuid and the marker.
+// Reads Holdfast's own part, between the uuid and the marker.
 void parse_ours(std::string_view head, ClaimNode& node) {
   constexpr std::size_t kUuid = 36;
   if (!head.starts_with(kHead) || head.size() < kHead.size() + kUuid + kOurs.size()) return;

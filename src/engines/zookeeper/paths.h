@@ -39,7 +39,7 @@ struct ClaimNode {
 };
 std::optional<ClaimNode> parse_claim_node(const std::string& name);
 
-// What comes in front of the number.
+// A claim node's name up to its sequence number.
 std::string claim_node_prefix(const Claim& claim, bool kept);
 // The name of the same claim's node, in the same place of the queue, as one that is kept.
 std::string kept_name(const Claim& claim, const std::string& name);

@@ -118,7 +118,7 @@ struct Predecessor {
   bool alone = false;  // nothing is before it
 };
 
-// What an exclusive claim has to wait for.
+// Decides for an exclusive claim whose predecessor is known.
 inline Decision decide_behind(const Predecessor& predecessor) {
   const auto& [before, alone] = predecessor;
   Decision decision;

@@ -3,14 +3,13 @@
 #include <map>
 
 #include "base/require.h"
+#include "engines/kit/failures.h"
 #include "engines/zookeeper/acquisition.h"
 
 namespace holdfast::internal::zookeeper {
 
 Failure Renewals::not_held(const Name& name) {
-  return Failure(Code::not_held, "the lock '" + name.display() +
-                                     "' is not held by this claim any more: its session expired, "
-                                     "or it was released or taken away");
+  return no_longer_held(name, "its session expired, or it was released or taken away");
 }
 
 Task<void> Renewals::renew(std::vector<Item> items, Deadline deadline) {
@@ -46,7 +45,7 @@ Task<void> Renewals::renew_part(Part part, Deadline deadline) {
     {
       Requests::Transaction transaction(requests);
       for (const Item& item : part) {
-        // Who writes into the node of an exclusive holder ends its hold (queue.h).
+        // A write into the node of an exclusive holder ends its hold (queue.h).
         const bool any = item.state->claim.mode == Mode::permit;
         transaction.check(item.state->node_path(), any ? -1 : 0);
       }

@@ -15,7 +15,7 @@ namespace holdfast::internal::zookeeper {
 
 class Renewals {
  public:
-  // What to do with a claim that has been renewed, and with one that is not held any more.
+  // Called for a claim that was renewed, and for one that is not held any more.
   struct Reaction {
     std::function<void(ClaimState&, const Grant&)> renewed;
     std::function<void(ClaimState&, bool node_is_there)> lost;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/failures.h"
+
 namespace holdfast::internal::zookeeper {
 
 namespace {
@@ -50,7 +52,7 @@ Task<Result<void>> Session::open(Deadline deadline, std::stop_token stop) {
     if (over_) co_return failed(Code::closed, "this session is closed");
     reopening_.begin();
     const Woken woken = co_await reopening_.wait(deadline, stop);
-    if (woken == Woken::cancelled) co_return Failure(Code::cancelled, "cancelled by the caller");
+    if (woken == Woken::cancelled) co_return cancelled_by_caller();
     if (attached()) break;
     const Result<void>& last = reopening_.last();
     if (woken == Woken::timed_out) {
@@ -240,7 +242,7 @@ void Session::expire() {
 Task<void> Session::close(Deadline deadline) {
   if (over_) co_return;
   if (!attached() && key_.id != 0 && !adopted_) {
-    static_cast<void>(co_await open(deadline));  // What it has must not stay until it expires.
+    static_cast<void>(co_await open(deadline));  // Its nodes must not stay until it expires.
   }
   over_ = true;
   if (attached()) {

@@ -28,7 +28,7 @@
 
 namespace holdfast::internal::zookeeper {
 
-// What another process needs to take a session over.
+// Lets another process take a session over.
 struct SessionKey {
   std::int64_t id = 0;
   std::string password;
@@ -59,7 +59,7 @@ class Session final : private ConnectionListener {
   bool attached() const { return connection_ && ready_; }
   std::uint64_t incarnation() const { return incarnation_; }
   const SessionKey& key() const { return key_; }
-  // What the server allows: more or less than what was asked for. REQUIRES: it was opened.
+  // As the server granted it: more or less than was asked for. REQUIRES: it was opened.
   Duration timeout() const { return proof_.timeout(); }
   const SessionProof& proof() const { return proof_; }
 

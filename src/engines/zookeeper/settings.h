@@ -1,4 +1,4 @@
-// What a ZooKeeper URL says.
+// The settings in a ZooKeeper URL.
 #pragma once
 
 #include <memory>

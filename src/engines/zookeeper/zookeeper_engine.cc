@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/known_server.h"
+#include "engines/kit/failures.h"
 #include "engines/zookeeper/acquisition.h"
 #include "engines/zookeeper/facts.h"
 #include "engines/zookeeper/lock_view.h"
@@ -48,9 +49,6 @@ class ZooKeeperEngine final : public Engine {
  private:
   using SessionRef = std::shared_ptr<Session>;
 
-  Deadline request_deadline(Deadline limit) const {
-    return limit.sooner(runtime().now() + settings_.request_timeout);
-  }
   SessionRef make_session(Duration timeout, std::optional<zookeeper::SessionKey> key = {});
   SessionRef session_for(const Claim& claim);
   // Any, for what belongs to no claim of ours.
@@ -70,6 +68,7 @@ class ZooKeeperEngine final : public Engine {
 
   KnownServer known_{zookeeper_guarantees()};
   const zookeeper::Settings settings_;
+  const Deadlines deadlines_{runtime(), settings_.request_timeout};
   LockNodes nodes_{settings_};
   LockView view_;
   Renewals renewals_;
@@ -98,7 +97,7 @@ ZooKeeperEngine::ZooKeeperEngine(zookeeper::Settings settings, Runtime& runtime)
 
 Task<Result<Examination>> ZooKeeperEngine::examine(Deadline deadline) {
   const Result<std::vector<zookeeper::ServerFacts>> facts =
-      co_await zookeeper::ask_facts(runtime(), settings_, request_deadline(deadline));
+      co_await zookeeper::ask_facts(runtime(), settings_, deadlines_.request(deadline));
   if (!facts) co_return facts.failure();
   static_cast<void>(known_.learn(zookeeper::examined(*facts)));
   co_return *known_.last();
@@ -150,7 +149,7 @@ Task<Result<Grant>> ZooKeeperEngine::acquire(const Claim& claim, const Wait& wai
   if (const Claims::State known = claims_.find(claim.id); known && known->held) {
     const Hold hold{claim, known->token};
     const std::vector<Result<Grant>> outcomes =
-        co_await renew(std::span(&hold, 1), request_deadline(wait.deadline));
+        co_await renew(std::span(&hold, 1), deadlines_.request(wait.deadline));
     if (outcomes.front() || outcomes.front().code() != Code::not_held) co_return outcomes.front();
   }
   const auto state = std::make_shared<ClaimState>(runtime(), claim, session_for(claim),
@@ -191,7 +190,7 @@ Task<void> ZooKeeperEngine::end_overdue(Claims::State state) {
 Task<void> ZooKeeperEngine::remove_in_background(Claims::State state) {
   for (Duration pause = std::chrono::milliseconds(10); !state->expired();
        pause = std::min<Duration>(pause * 2, std::chrono::seconds(1))) {
-    const Deadline limit = request_deadline(Deadline::never());
+    const Deadline limit = deadlines_.request();
     const std::string path = state->node_path();
     const bool tell = state->claim.mode != Mode::permit;
     const Result<LockNodes::Removal> removed =
@@ -208,7 +207,7 @@ Task<void> ZooKeeperEngine::remove_in_background(Claims::State state) {
 
 Task<Result<bool>> ZooKeeperEngine::release(const Claim& claim, Deadline deadline) {
   const Claims::State state = claims_.find(claim.id);
-  const Deadline limit = request_deadline(deadline);
+  const Deadline limit = deadlines_.request(deadline);
   if (!state) co_return co_await release_stranger(claim, limit);
   const bool held = std::exchange(state->held, false);
   state->ended = true;
@@ -255,7 +254,7 @@ Task<Result<bool>> ZooKeeperEngine::release_stranger(const Claim& claim, Deadlin
 
 Task<std::vector<Result<Grant>>> ZooKeeperEngine::renew(std::span<const Hold> holds,
                                                         Deadline deadline) {
-  const Deadline limit = request_deadline(deadline);
+  const Deadline limit = deadlines_.request(deadline);
   std::vector<Result<Grant>> outcomes(holds.size(), Failure(Code::unreachable, "not asked"));
   std::vector<Renewals::Item> items;
   TaskGroup group(runtime());
@@ -320,7 +319,7 @@ Task<Result<Claims::State>> ZooKeeperEngine::take_over(const Hold& hold, Deadlin
 // ---- Handing over to other processes -----------------------------------------------------------
 
 Task<Result<void>> ZooKeeperEngine::detach(const Hold& hold, Deadline deadline) {
-  const Deadline limit = request_deadline(deadline);
+  const Deadline limit = deadlines_.request(deadline);
   const Claims::State state = claims_.find(hold.claim.id);
   if (!state || !state->held || state->expired()) co_return Renewals::not_held(hold.claim.name);
   if (zookeeper::parse_claim_node(state->node)->kept) {  // It was taken over by its handle.
@@ -378,17 +377,17 @@ Task<Result<void>> ZooKeeperEngine::move_to(const Claims::State& state, SessionR
 
 Task<Result<LockInfo>> ZooKeeperEngine::inspect(const Name& name, Deadline deadline) {
   const SessionRef session = some_session();
-  co_return co_await view_.inspect(*session, name, request_deadline(deadline));
+  co_return co_await view_.inspect(*session, name, deadlines_.request(deadline));
 }
 
 Task<Result<std::vector<LockInfo>>> ZooKeeperEngine::list(const std::string& prefix,
                                                           Deadline deadline) {
   const SessionRef session = some_session();
-  co_return co_await view_.list(*session, prefix, request_deadline(deadline));
+  co_return co_await view_.list(*session, prefix, deadlines_.request(deadline));
 }
 
 Task<Result<void>> ZooKeeperEngine::evict(const Name& name, Token token, Deadline deadline) {
-  const Deadline limit = request_deadline(deadline);
+  const Deadline limit = deadlines_.request(deadline);
   const SessionRef session = some_session();
   std::string lock_path = nodes_.lock_path(name);
   const Result<std::vector<SeenNode>> seen = co_await view_.look(*session, lock_path, limit);
@@ -401,13 +400,11 @@ Task<Result<void>> ZooKeeperEngine::evict(const Name& name, Token token, Deadlin
     if (!removed) co_return removed.failure();
     if (removed->removed || removed->repeated) co_return Result<void>();
   }
-  co_return Failure(Code::not_held, "'" + name.display() + "' is not held with token " +
-                                        token.str() + "; nothing was changed");
+  co_return not_held_with(name, token);
 }
 
 Task<Result<LockInfo>> ZooKeeperEngine::watch(const Name& name, Token known, const Wait& wait) {
   constexpr Duration kLookAgain = std::chrono::seconds(10);
-  constexpr Duration kGrace = std::chrono::milliseconds(250);
   const SessionRef session = some_session();
   const Session::Use use(session);
   const std::string path = nodes_.lock_path(name);
@@ -415,7 +412,7 @@ Task<Result<LockInfo>> ZooKeeperEngine::watch(const Name& name, Token known, con
   for (;;) {
     told.reset();
     const Session::Watch children(*session, Session::Watch::Kind::children, path, told);
-    const Deadline limit = request_deadline(wait.deadline.later(runtime().now() + kGrace));
+    const Deadline limit = deadlines_.answer(wait);
     Requests requests;
     requests.get_children(path, true);
     const Result<Answers> watched = co_await session->call(std::move(requests), limit, wait.stop);
@@ -430,7 +427,7 @@ Task<Result<LockInfo>> ZooKeeperEngine::watch(const Name& name, Token known, con
     const Duration pause = set ? kLookAgain : Duration(std::chrono::milliseconds(100));
     const Deadline until = wait.deadline.sooner(runtime().now() + runtime().jitter(pause));
     if (co_await told.wait(until, wait.stop) == Woken::cancelled) {
-      co_return Failure(Code::cancelled, "cancelled by the caller");
+      co_return cancelled_by_caller();
     }
   }
 }
