@@ -1,4 +1,4 @@
-// What is wrong with a URL, a login, a right or a server is said by the name of what is wrong.
+// A fault of a URL, a login, a right or a server is said by its name.
 #include "certificates.h"
 #include "etcd_testing.h"
 #include "redis_server.h"

@@ -1,4 +1,4 @@
-// What is wrong with a URL, or with the server that it leads to, is said by the name of what is
+// A fault of a URL, or of the server that it leads to, is said by the name of what is
 // wrong.
 #include <arpa/inet.h>
 #include <poll.h>

@@ -1,4 +1,4 @@
-// What is wrong with a URL is said when the client is opened, by the name of what is wrong.
+// A fault of a URL is said when the client is opened, by the name of what is wrong.
 #include "redis_testing.h"
 
 namespace holdfast::redis_tests {

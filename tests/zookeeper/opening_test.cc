@@ -1,4 +1,4 @@
-// What is wrong with a URL, or with the servers that it leads to, is said by the name of what is
+// A fault of a URL, or of the servers that it leads to, is said by the name of what is
 // wrong.
 #include "certificates.h"
 #include "redis_server.h"
