@@ -9,7 +9,7 @@
 namespace holdfast::lab {
 namespace {
 
-// Who asked shortly after somebody else may well be served first: the requests raced.
+// A client that asked shortly after another may well be served first: the requests raced.
 constexpr Duration kRace = std::chrono::milliseconds(50);
 
 bool is_evidence(EventKind kind) {

@@ -157,7 +157,7 @@ TEST(CheckerTest, OfGrantsThatRacedEitherMayHaveTheHigherToken) {
   EXPECT_EQ(story.check().verdict.token_order, Answer::no);
 }
 
-// What the resource saw counts as well: its fence may have failed.
+// Events that the resource saw count as well: its fence may have failed.
 TEST(CheckerTest, AFenceThatLetsInALowerTokenOrATokenOfTwoIsTrouble) {
   const auto at_fence = [](const std::string& who, EventKind kind, Fence fence,
                            std::uint64_t token) {

@@ -15,7 +15,7 @@
 
 namespace holdfast::lab {
 
-// What a row of the matrix is about.
+// The subject of a row of the matrix.
 struct Row {
   std::string id;     // "4"
   std::string title;  // "a clock jumps ahead"

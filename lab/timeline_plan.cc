@@ -36,7 +36,7 @@ TimelinePlan::TimelinePlan(const History& history, const Diagnosis& finding,
   std::map<std::string, EventKind> last;  // of each client
   for (const Event& event : history) {
     if (!is_drawn(event)) continue;
-    // Who has once said no says nothing new by saying it again; two writes may leave at once.
+    // A client that said no says nothing new by repeating it; two writes may leave at once.
     const auto former = last.find(event.who);
     const bool again = former != last.end() && former->second == event.kind;
     if (again && (event.kind == EventKind::doubted || event.kind == EventKind::sent)) continue;

@@ -170,7 +170,7 @@ std::string letters(const Expected& expected) {
 }
 
 std::string letters(const Tally& tally) {
-  // What nobody knows is neither safe nor a violation.
+  // An unknown result is neither safe nor a violation.
   for (const Question question : {Question::overlap, Question::harm_unfenced}) {
     if (tally.yes_of(question) == 0 && tally.unknown_of(question) == tally.runs) return "?";
   }

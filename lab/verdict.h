@@ -60,11 +60,11 @@ struct Tally {
   std::string text(Question question) const;
 };
 
-// What nobody saw in `runs` runs happens in at most this part of them, with 95 % confidence.
+// An event that was never seen in `runs` runs happens in at most this part of them, with 95 % confidence.
 double rule_of_three(std::uint64_t runs);
 std::string percent(double part);  // "6 %", "0.3 %"
 
-// What the theory says.
+// The prediction of theory.
 enum class Expect { no, yes, may };
 
 struct Expected {

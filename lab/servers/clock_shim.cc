@@ -61,7 +61,7 @@ void wait_for_the_disk() {
 
 }  // namespace
 
-// What takes the place of libc's functions, by its name for the linker.
+// Functions that take the place of libc's, by its name for the linker.
 extern "C" {
 int shifted_clock_gettime(clockid_t clock, timespec* now) asm("clock_gettime");
 int shifted_gettimeofday(timeval* now, void* zone) asm("gettimeofday");

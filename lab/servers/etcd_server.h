@@ -61,7 +61,7 @@ class EtcdServer {
   // Waits until a linearizable read answers.
   void wait_until_ready() const;
 
-  // What `etcdctl WORDS…` prints, asked of the members that run and are not paused. Throws
+  // The output of `etcdctl WORDS…`, asked of the members that run and are not paused. Throws
   // std::runtime_error with its output if it fails.
   std::string ctl(const std::vector<std::string>& words) const;
   // The same, without an exception: its exit status in `status`.

@@ -17,7 +17,7 @@
 namespace holdfast::test {
 
 MemcachedServer::MemcachedServer(MemcachedOptions options) : options_(std::move(options)) {
-  // Who may be anybody must be able to make its socket here.
+  // Any user must be able to make the socket here.
   std::filesystem::permissions(directory_.path(), std::filesystem::perms::all);
   if (options_.movable_clock) {
     clock_ = std::make_unique<MovableClock>(directory_.path() / "clock");

@@ -32,7 +32,7 @@ class MovableClock {
   MovableClock(const MovableClock&) = delete;
   MovableClock& operator=(const MovableClock&) = delete;
 
-  // What the process needs to follow this clock: "LD_PRELOAD=…" and so on.
+  // The environment of a process that follows this clock: "LD_PRELOAD=…" and so on.
   std::vector<std::string> environment() const;
 
   void jump(Micros by) { offsets_->wall_us += by.count(); }

@@ -80,7 +80,7 @@ TEST_F(MovableClockTest, OneServersClockIsNotAnothers) {
   EXPECT_NEAR(static_cast<double>(ahead_s(other)), 0, 2);
 }
 
-// What Redis takes its uptime and its timers from does not follow: a jump of the wall clock is one
+// The clock of Redis' uptime and timers does not follow: a jump of the wall clock is one
 // of the wall clock alone, as on a real machine.
 TEST_F(MovableClockTest, TheServersTimersGoOnAfterAJumpBack) {
   server_.clock().jump(-24h);

@@ -139,7 +139,7 @@ std::vector<std::string> PostgresServer::command_line() const {
   };
   add({program("postgres"), "-D", data().string(), "-p", std::to_string(port_)});
   add({"-h", "127.0.0.1", "-k", directory_.path().string()});
-  // What is answered is in the kernel's hands, which is enough for a killed server.
+  // Answered writes are in the kernel's hands, which is enough for a killed server.
   add({"-c", "fsync=off", "-c", "full_page_writes=off", "-c", "shared_buffers=16MB"});
   add({"-c", "max_connections=200", "-c", "jit=off"});
   if (options_.tls) add({"-c", "ssl=on", "-c", "ssl_ca_file=ca.crt"});

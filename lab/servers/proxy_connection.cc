@@ -39,7 +39,7 @@ ProxyConnection::Clock::time_point ProxyConnection::next_delivery(const ProxyLan
   auto first = Clock::time_point::max();
   for (std::size_t i = 0; i < pipes_.size() && !cut_; ++i) {
     const auto next = pipes_[i].next_write(lanes[i].rule);
-    // What is due already waits for room in the socket: poll() tells.
+    // Bytes that are due already wait for room in the socket: poll() tells.
     if (next && *next > now) first = std::min(first, *next);
   }
   return first;

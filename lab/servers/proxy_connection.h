@@ -29,7 +29,7 @@ class ProxyConnection {
   void abort();  // from here on, closing sends RST
   void cut() { cut_ = true; }
 
-  // What to poll: the client, then the server.
+  // Descriptors to poll: the client, then the server.
   std::array<pollfd, 2> wishes(const ProxyLanes& lanes, Clock::time_point now) const;
   // When it has something to do, whatever the sockets say.
   Clock::time_point next_delivery(const ProxyLanes& lanes, Clock::time_point now) const;

@@ -26,7 +26,7 @@ struct ProxyRule {
   std::chrono::milliseconds delay{0};
 };
 
-// What the pipes of one direction share.
+// Shared by the pipes of one direction.
 struct ProxyLane {
   ProxyRule rule;
   std::function<void(std::string&)> change;  // see Proxy::alter()

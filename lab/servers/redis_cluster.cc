@@ -100,7 +100,7 @@ void RedisCluster::promote_replicas() {
   // A slot that nobody seems to own for a moment would be a failure, and the end of one is again
   // delayed by 2 s.
   require_full_coverage("no");
-  // What a node tells all reaches only those with which it has spoken already.
+  // A node's message to all reaches only those with which it has spoken already.
   wait_for("the nodes to meet",
            [&] { return all_nodes([this](int i) { return has_met_all(i); }); });
   for (int i = 0; i < kMasters; ++i) {

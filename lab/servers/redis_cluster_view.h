@@ -25,7 +25,7 @@ struct RedisClusterView {
 
   bool owns_slots(int node) const;
 
-  // What nodes are called in it.
+  // The names of the nodes in it.
   static std::string id_of(int node);
   // Reads the reply to CLUSTER NODES.
   static RedisClusterView parse(const std::string& reply);

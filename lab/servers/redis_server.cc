@@ -113,7 +113,7 @@ std::string RedisServer::send(const std::vector<std::string>& words) {
 long long RedisServer::commands_sent() {
   const std::lock_guard lock(mutex_);
   if (!monitor_) {
-    // What nobody reads for long must not end the monitor's connection.
+    // A long time without a reader must not end the monitor's connection.
     send({"CONFIG", "SET", "client-output-buffer-limit", "replica 0 0 0"});
     monitor_ = std::make_unique<RedisMonitor>(plain_port_, options_.password);
     return commands_;

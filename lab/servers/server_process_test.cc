@@ -109,7 +109,7 @@ TEST_F(ServerProcessTest, OutlivesTheThreadThatStartedIt) {
   EXPECT_TRUE(sleeper->running());
 }
 
-// What the next test kills. It must be a process of its own, since it must have threads.
+// The process that the next test kills. It must be a process of its own, since it must have threads.
 TEST_F(ServerProcessTest, DISABLED_WaitsForItsDeath) {
   const char* const report = std::getenv("HOLDFAST_TEST_REPORT");
   if (report == nullptr) GTEST_SKIP() << "only for DiesWithTheTestsProcess";

@@ -105,7 +105,7 @@ VdsoClock::VdsoClock(pid_t process) {
     }
     write(pages.begin + place, kCode, sizeof kCode);
     offset_at_ = pages.begin + place + kOffsetInCode;
-    // Who is in the old code already goes on there, which does no harm.
+    // A thread that is in the old code already goes on there, which does no harm.
     unsigned char jump[5] = {0xe9};
     const auto distance = static_cast<std::int32_t>(place - (function + sizeof jump));
     std::memcpy(jump + 1, &distance, sizeof distance);

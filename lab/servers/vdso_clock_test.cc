@@ -91,7 +91,7 @@ TEST_F(VdsoClockTest, SaysWhyItCannot) {
   }
 }
 
-// What it answers to this over HTTP has the date by its clock.
+// Its answer to this over HTTP has the date by its clock.
 std::string date_of(const EtcdServer& etcd) {
   const TempDir folder;
   ServerProcess ask({find_program("bash", "bash"), "-c",

@@ -276,7 +276,7 @@ std::size_t ZooKeeperEnsemble::leader() {
 void ZooKeeperEnsemble::isolate_first(bool isolated) {
   for (const auto& proxy : proxies_) {
     proxy->set_both(isolated ? ProxyMode::hold : ProxyMode::pass);
-    // What was held would come in the middle of what has been given up since.
+    // Bytes that were held would come in the middle of requests that have been given up since.
     if (!isolated) proxy->reset();
   }
 }

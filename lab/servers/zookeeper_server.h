@@ -53,7 +53,7 @@ class ZooKeeperServer {
   // not survive. REQUIRES: ZooKeeperOptions::movable_clock.
   MovableClock& clock() { return *clock_; }
 
-  // What it answers to a four-letter word ("srvr", "mntr", "dump", …); empty if it does not answer
+  // Its answer to a four-letter word ("srvr", "mntr", "dump", …); empty if it does not answer
   // within two seconds.
   std::string ask(const std::string& word) const;
   // "standalone", "leader", "follower", or empty while it does not serve.

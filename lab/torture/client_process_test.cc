@@ -16,7 +16,7 @@ using testing::StartsWith;
 
 class ClientProcessTest : public testing::Test {
  protected:
-  // What it answers to these lines, on a lock in a SQLite file.
+  // Its answers to these lines, on a lock in a SQLite file.
   std::vector<std::string> tell(const std::vector<std::string>& lines) {
     const std::string folder = folder_.path().string();
     std::string input = "open A " + folder + " x holdfast sqlite://" + folder + "/locks.db\n";

@@ -60,7 +60,7 @@ class Shipped : public Contender {
 
 int port_of(const std::string& url) { return std::stoi(url.substr(url.rfind(':') + 1)); }
 
-// What the naive recipes share: a connection, a value of their own, and a clock if they look at it.
+// The base of the naive recipes: a connection, a value of their own, and a clock if they look at it.
 class Naive : public Contender {
  public:
   Naive(const std::string& url, std::string name)

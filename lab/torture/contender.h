@@ -27,7 +27,7 @@ class Contender {
   virtual Result<void> release() = 0;
 };
 
-// What happens to a lease behind its holder's back.
+// Things that happen to a lease behind its holder's back.
 struct LeaseEvents {
   std::function<void()> renewed;
   std::function<void()> lost;

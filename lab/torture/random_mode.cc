@@ -138,7 +138,7 @@ class RandomRun {
   int faults_ = 0;
 };
 
-// What may happen under any faults, and what must not.
+// Results that may occur under any faults; all others must not.
 std::optional<Expected> expected_of_random(const Profile& profile) {
   // A store that forgets its tokens begins at its clock, which these runs move to and fro.
   const bool forgets = profile.can.contains(Can::restart_empty) && !profile.quorum;

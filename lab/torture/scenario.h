@@ -20,7 +20,7 @@ struct Scenario {
   // Nothing: it has no meaning there.
   std::function<std::optional<Expected>(const Profile&)> expected;
   std::function<void(Stage&)> play;
-  // What is particular about an engine, for the report.
+  // Particulars of an engine, for the report.
   std::function<std::string(const Profile&)> why = {};
 
   std::optional<Expected> expected_of(const Profile& profile) const;
@@ -30,7 +30,7 @@ struct Scenario {
 const std::vector<Scenario>& scenarios();
 const Scenario* find_scenario(const std::string& id);
 
-// What many scenarios come to.
+// Results that many scenarios have.
 inline constexpr Expected kSafe{};
 inline constexpr Expected kStall{.stalled = Expect::yes};
 // Two holders; updates are lost unless reads are fenced, too.

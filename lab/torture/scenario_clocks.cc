@@ -18,7 +18,7 @@ void split_other(Stage& stage, Actor& b) {
 }
 
 void ask_after_the_jump(Stage& stage, Actor& a, Actor& b) {
-  // Whoever gets it gets it at once; a safe lock refuses B, which is no stall: A holds it.
+  // If B gets it, then at once; a safe lock refuses B, which is no stall: A holds it.
   if (stage.acquire(b, Stage::kLongTtl, 1500ms)) stage.work(a, b);
 }
 

@@ -23,7 +23,7 @@
 
 namespace holdfast::lab {
 
-// What must be done to servers or on the way to them.
+// Actions on servers or on the way to them.
 enum class Can {
   cut_links,       // there is a network between client and server
   pause_servers,   //
@@ -95,7 +95,7 @@ class Site {
   int count() const { return static_cast<int>(servers_.size()); }
   SiteServer& server(int number) { return *servers_.at(static_cast<std::size_t>(number - 1)); }
 
-  // What this client opens: through proxies of its own.
+  // The URL of this client: through proxies of its own.
   std::string url(const std::string& client);
   // This client's way to a server. REQUIRES: url(client) was asked for.
   test::Proxy& way(const std::string& client, int number);

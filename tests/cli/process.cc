@@ -68,7 +68,7 @@ Process::Process(std::vector<std::string> arguments, const ProcessOptions& optio
   std::vector<char*> words;
   for (std::string& word : arguments) words.push_back(word.data());
   words.push_back(nullptr);
-  // Whoever runs the tests may ignore them (a job of a script), and exec would pass it on.
+  // The runner of the tests may ignore them (a job of a script), and exec would pass it on.
   for (const int signal : {SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGTTIN, SIGTTOU}) {
     ::signal(signal, SIG_DFL);
   }
