@@ -101,11 +101,11 @@ bool Process::running() {
   return false;
 }
 
-Output Process::wait() {
-  const auto limit = std::chrono::steady_clock::now() + 60s;
+Output Process::wait(std::chrono::seconds patience) {
+  const auto limit = std::chrono::steady_clock::now() + patience;
   while (running()) {
     if (std::chrono::steady_clock::now() > limit) {
-      ADD_FAILURE() << "still running after a minute: " << err();
+      ADD_FAILURE() << "still running after " << patience.count() << " s: " << err();
       kill(SIGKILL);
       kill(SIGCONT);
       int status = 0;
