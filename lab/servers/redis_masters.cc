@@ -6,8 +6,11 @@ namespace holdfast::test {
 
 RedisMasters::RedisMasters(RedisMastersOptions options) : options_(std::move(options)) {
   for (int i = 0; i < options_.count; ++i) {
-    servers_.push_back(std::make_unique<RedisServer>(RedisOptions{
-        .tls = options_.tls, .arguments = options_.arguments, .durable = options_.durable}));
+    servers_.push_back(
+        std::make_unique<RedisServer>(RedisOptions{.tls = options_.tls,
+                                                   .arguments = options_.arguments,
+                                                   .durable = options_.durable,
+                                                   .movable_clock = options_.movable_clock}));
   }
 }
 

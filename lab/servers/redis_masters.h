@@ -14,6 +14,7 @@ struct RedisMastersOptions {
   int count = 5;
   bool durable = false;                // what was answered survives kill()
   std::vector<std::string> arguments;  // of redis-server; they win over ours
+  bool movable_clock = false;          // see RedisServer::clock()
 };
 
 class RedisMasters {

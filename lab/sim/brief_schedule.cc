@@ -1,10 +1,10 @@
 #include "lab/sim/brief_schedule.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <map>
 
 #include "lab/sim/brief_voter.h"
+#include "lab/sim/registers.h"
 #include "lease/validity.h"
 
 namespace holdfast::lab::sim {
@@ -12,7 +12,6 @@ namespace holdfast::lab::sim {
 namespace {
 
 using internal::SimRuntime;
-using internal::SimWorld;
 using std::chrono::milliseconds;
 
 constexpr Duration kTtl = milliseconds(200);
@@ -56,15 +55,14 @@ class BriefProgram {
   TaskGroup tasks_;
 };
 
-class BriefStage {
+class BriefStage final : public Stage {
  public:
   BriefStage(const QuorumModel& the_model, const Order& order, BriefMarks& the_marks)
-      : model(the_model),
+      : Stage(order, the_marks.network, the_marks.faults),
+        model(the_model),
         marks(the_marks),
-        world(order.seed),
-        network(world, the_marks.network),
-        order_(order),
-        decisions_(order.seed, order.selection ? *order.selection : all_),
+        registers(Fencing::reads_and_writes, the_marks.refused_by_fence,
+                  [this](Finding finding, const std::string& what) { find(finding, what); }),
         chaos_node_(world),
         chaos_(chaos_node_) {
     nodes.reserve(kNodes);
@@ -91,25 +89,7 @@ class BriefStage {
       find(Finding::no_progress, "a client did not get the lock though all was well again");
     }
     for (const auto& node : nodes) marks.low_tokens += node->low_tokens;
-    outcome_.faults = decisions_.happened();
-    outcome_.decisions = decisions_.made();
-    return std::move(outcome_);
-  }
-
-  bool keeps_history() const { return order_.keep_history; }
-  void note(const std::string& what) {
-    char time[32];
-    const double now = std::chrono::duration<double>(world.now().time_since_epoch()).count() - 1000;
-    std::snprintf(time, sizeof time, "%9.4f s  ", now);
-    outcome_.history.push_back(time + what);
-  }
-  void find(Finding finding, const std::string& what) {
-    if (keeps_history()) note("VIOLATION (" + std::string(to_text(finding)) + "): " + what);
-    outcome_.find(finding, what);
-  }
-  double uniform() { return static_cast<double>(world.random().next() >> 11) * 0x1.0p-53; }
-  Duration up_to(Duration longest) {
-    return Duration(static_cast<Duration::rep>(static_cast<double>(longest.count()) * uniform()));
+    return finish();
   }
 
   std::uint64_t highest_token() const { return highest_; }
@@ -133,24 +113,9 @@ class BriefStage {
     return token;
   }
 
-  struct Reads {
-    ProtectedRegister::Read bare, write_fenced, fenced;
-  };
-  Reads read(Token token) {
-    const Reads reads{bare_.read(token), write_fenced_.read(token), fenced_.read(token)};
-    if (reads.fenced.refused) ++marks.refused_by_fence;
-    return reads;
-  }
-  void write(Token token, const Reads& reads) {
-    update(bare_, reads.bare, token, Finding::harm_bare);
-    update(write_fenced_, reads.write_fenced, token, Finding::harm_write_fence);
-    update(fenced_, reads.fenced, token, Finding::harm_full_fence);
-  }
-
   const QuorumModel& model;
   BriefMarks& marks;
-  SimWorld world;
-  SimNetwork network;
+  Registers registers;
   std::vector<std::unique_ptr<QuorumNode>> nodes;
   BriefWatch watch;
 
@@ -158,16 +123,6 @@ class BriefStage {
   bool all_finished() const {
     return std::all_of(programs_.begin(), programs_.end(),
                        [](const auto& program) { return program->finished(); });
-  }
-
-  void update(ProtectedRegister& data, const ProtectedRegister::Read& read, Token token,
-              Finding finding) {
-    using Written = ProtectedRegister::Written;
-    const Written written = data.write(token, read);
-    if (written == Written::refused) ++marks.refused_by_fence;
-    if (written == Written::update_lost) {
-      find(finding, "a write with token " + token.str() + " lost an update");
-    }
   }
 
   // One or two of them: most violations need no more.
@@ -179,8 +134,7 @@ class BriefStage {
       const Duration at = decisions_.up_to(kFaultPhase / 2);
       const std::size_t client = decisions_.one_of(kClients);
       const std::size_t node = decisions_.one_of(kNodes);
-      if (!decisions_.take(kind)) continue;
-      ++marks.faults[static_cast<std::size_t>(kind)];
+      if (!take(kind)) continue;
       const Duration length = decisions_.length(
           Duration(static_cast<Duration::rep>(amount * static_cast<double>(2 * kTtl.count()))));
       if (!draw_ambient(kind, amount)) chaos_.spawn(strike(kind, at, length, client, node));
@@ -189,7 +143,7 @@ class BriefStage {
     chaos_.spawn(heal());
   }
 
-  // What lasts for the whole phase.
+  // Faults that last for the whole phase.
   bool draw_ambient(FaultKind kind, double amount) {
     switch (kind) {
       case FaultKind::loss: faults_.loss = 0.3 * amount; break;
@@ -270,28 +224,15 @@ class BriefStage {
     }
   }
 
-  void check_beliefs() {
-    const bool overlapping = programs_[0]->believes() && programs_[1]->believes();
-    if (overlapping && !overlapping_)
-      find(Finding::overlap, "two clients believe to hold the lock");
-    overlapping_ = overlapping;
-  }
+  void check_beliefs() { see_overlap(programs_[0]->believes() && programs_[1]->believes()); }
 
-  const Order& order_;
-  Outcome outcome_;
-  Selection all_;
-  Decisions decisions_;
   NetworkFaults faults_;
   SimRuntime chaos_node_;
   std::vector<std::unique_ptr<BriefProgram>> programs_;
   TaskGroup chaos_;
-  ProtectedRegister bare_{Fencing::none};
-  ProtectedRegister write_fenced_{Fencing::writes};
-  ProtectedRegister fenced_{Fencing::reads_and_writes};
   std::vector<std::uint64_t> tokens_;
   std::map<ClaimId, std::uint64_t> counters_;
   std::uint64_t highest_ = 0;
-  bool overlapping_ = false;
 };
 
 BriefProgram::BriefProgram(BriefStage& stage, std::size_t number)
@@ -337,10 +278,10 @@ Task<void> BriefProgram::round(bool last) {
   believed_ = true;
   const Token token = stage_.see_grant(number_, claim.id, grant->token, floor);
   if (node_.now() < until_) {
-    const BriefStage::Reads reads = stage_.read(token);
+    const Registers::Read reads = stage_.registers.read(token);
     // While this is under way anything may happen, and nobody looks again.
     co_await sleep_until(node_, node_.now() + stage_.up_to(longest));
-    stage_.write(token, reads);
+    stage_.registers.write(token, reads);
   }
   believed_ = false;
   finished_ = last;
@@ -349,7 +290,7 @@ Task<void> BriefProgram::round(bool last) {
 
 }  // namespace
 
-Marks BriefMarks::list() const {
+Marks BriefMarks::list(const QuorumModel& model) const {
   Marks list = {{"messages", network.sent},
                 {"messages lost", network.lost},
                 {"messages slow", network.slow},
@@ -361,13 +302,11 @@ Marks BriefMarks::list() const {
                 {"changes of owner", hand_overs},
                 {"pauses beyond the ttl while held", pauses_beyond_ttl},
                 {"refused by the fence", refused_by_fence}};
-  for (const FaultKind kind : kKinds) {
-    list.push_back({to_text(kind), faults[static_cast<std::size_t>(kind)]});
-  }
+  add_fault_marks(list, faults_of(model), faults);
   return list;
 }
 
-FaultSet BriefMarks::faults_of_schedules() {
+FaultSet BriefMarks::faults_of(const QuorumModel&) {
   FaultSet faults;
   for (const FaultKind kind : kKinds) faults.add(kind);
   return faults;

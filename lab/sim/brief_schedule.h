@@ -4,8 +4,6 @@
 // a hundredth of that, if it is to be reached at all; see lab/sim/quorum_schedule.h for the rest.
 #pragma once
 
-#include "lab/sim/mark.h"
-#include "lab/sim/outcome.h"
 #include "lab/sim/quorum_schedule.h"
 
 namespace holdfast::lab::sim {
@@ -20,10 +18,10 @@ struct BriefMarks {
   std::uint64_t pauses_beyond_ttl = 0;
   std::uint64_t refused_by_fence = 0;
   std::uint64_t hand_overs = 0;
-  std::array<std::uint64_t, kFaultKinds> faults{};
+  FaultCounts faults{};
 
-  Marks list() const;
-  static FaultSet faults_of_schedules();
+  Marks list(const QuorumModel& model) const;
+  static FaultSet faults_of(const QuorumModel& model);
 };
 
 Outcome run_brief_schedule(const QuorumModel& model, const Order& order, BriefMarks& marks);

@@ -27,7 +27,7 @@ class BriefVoter final : public internal::quorum::Voter {
         self_(std::make_shared<BriefVoter*>(this)) {}
   ~BriefVoter() override { *self_ = nullptr; }
 
-  // What is cut off loses all that it sends.
+  // A client that is cut off loses all that it sends.
   void set_cut(bool cut) { cut_ = cut; }
 
   std::string display() const override { return "node"; }

@@ -1,5 +1,5 @@
-// LineJudge: whether a lock server serves those who wait in the order in which they came. Who has
-// not asked for a while is not waited for.
+// LineJudge: whether a lock server serves those who wait in the order in which they came. A waiter that
+// has not asked for a while is not waited for.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace holdfast::lab::sim {
 
 class LineJudge final : public LineWatcher {
  public:
-  // Who waits asks again in less than `silence`.
+  // A waiter asks again in less than `silence`.
   LineJudge(const internal::SimWorld& world, Duration silence, std::function<void()> overtaken)
       : world_(world), silence_(silence), overtaken_(std::move(overtaken)) {}
 

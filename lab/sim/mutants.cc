@@ -1,7 +1,6 @@
 #include "lab/sim/mutants.h"
 
-#include "lab/sim/quorum_workload.h"
-#include "lab/sim/store_workload.h"
+#include "lab/sim/schedule_workload.h"
 
 namespace holdfast::lab::sim {
 
@@ -9,7 +8,7 @@ using enum FaultKind;
 
 namespace {
 
-// What it makes of a right model.
+// A copy of a right model with one change.
 template <class Change>
 StoreModel changed(StoreModel model, Change change) {
   change(model);

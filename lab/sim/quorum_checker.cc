@@ -108,40 +108,4 @@ void QuorumChecker::check_overtaking(const Claim& claim, Token token) {
   }
 }
 
-// ---- Registers ---------------------------------------------------------------------------------
-
-QuorumChecker::Read QuorumChecker::read(const Ticket& ticket) {
-  const Read read{bare_.read(ticket), write_fenced_.read(ticket), fenced_.read(ticket)};
-  if (read.fenced.refused) ++marks_.refused_by_fence;
-  return read;
-}
-
-QuorumChecker::Read QuorumChecker::read_again(const Ticket& ticket, const Read& before) {
-  const Read now = read(ticket);
-  const auto compare = [&](const ProtectedRegister::Read& one, const ProtectedRegister::Read& other,
-                           Finding finding) {
-    if (!ProtectedRegister::changed_between(one, other)) return;
-    find_(finding, "a reader with token " + ticket.token.str() + " saw the data change");
-  };
-  compare(before.bare, now.bare, Finding::harm_bare);
-  compare(before.write_fenced, now.write_fenced, Finding::harm_write_fence);
-  compare(before.fenced, now.fenced, Finding::harm_full_fence);
-  return now;
-}
-
-void QuorumChecker::write(const Ticket& ticket, const Read& read) {
-  using Written = ProtectedRegister::Written;
-  const auto update = [&](ProtectedRegister& data, const ProtectedRegister::Read& from,
-                          Finding finding) {
-    const Written written = data.write(ticket, from);
-    if (written == Written::refused) ++marks_.refused_by_fence;
-    if (written == Written::update_lost) {
-      find_(finding, "a write with token " + ticket.token.str() + " lost an update");
-    }
-  };
-  update(bare_, read.bare, Finding::harm_bare);
-  update(write_fenced_, read.write_fenced, Finding::harm_write_fence);
-  update(fenced_, read.fenced, Finding::harm_full_fence);
-}
-
 }  // namespace holdfast::lab::sim

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "lab/sim/outcome.h"
-#include "lab/sim/protected_register.h"
+#include "lab/sim/registers.h"
 #include "lab/sim/sim_voter.h"
 
 namespace holdfast::lab::sim {
@@ -30,7 +30,11 @@ class QuorumChecker final : public VoteWatcher {
   using Tell = std::function<void(const std::string&)>;
   QuorumChecker(const std::vector<std::unique_ptr<QuorumNode>>& nodes, CheckerMarks& marks,
                 Find find, Tell note)
-      : nodes_(nodes), marks_(marks), find_(std::move(find)), note_(std::move(note)) {}
+      : registers(Fencing::reads_and_writes, marks.refused_by_fence, find),
+        nodes_(nodes),
+        marks_(marks),
+        find_(std::move(find)),
+        note_(std::move(note)) {}
 
   // VoteWatcher
   void on_vote_sent(const Claim& claim) override;
@@ -52,14 +56,7 @@ class QuorumChecker final : public VoteWatcher {
   // The highest fence that a node had when it locked for the claim.
   std::uint64_t highest_fence_of(const ClaimId& id) const;
 
-  // One read, and the write that belongs to it, by a holder on all registers.
-  struct Read {
-    ProtectedRegister::Read bare, write_fenced, fenced;
-  };
-  Read read(const Ticket& ticket);
-  void write(const Ticket& ticket, const Read& read);
-  // One more read by a holder that read `before`: nobody may have written in between.
-  Read read_again(const Ticket& ticket, const Read& before);
+  Registers registers;
 
  private:
   void check_overtaking(const Claim& claim, Token token);
@@ -74,9 +71,6 @@ class QuorumChecker final : public VoteWatcher {
   std::map<ClaimId, std::uint64_t> fences_;
   std::set<std::uint64_t> tokens_;
   std::set<ClaimId> ended_;
-  ProtectedRegister bare_{Fencing::none};
-  ProtectedRegister write_fenced_{Fencing::writes};
-  ProtectedRegister fenced_{Fencing::reads_and_writes};
 };
 
 }  // namespace holdfast::lab::sim

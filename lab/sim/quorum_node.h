@@ -108,7 +108,7 @@ class QuorumNode {
     std::uint64_t accepted = 0;  // the token accepted for it since the word was set
     bool reserved = false;
   };
-  // Who has the word alone.
+  // The claim that has the word alone.
   std::optional<Held> held();
   bool locked();
   bool in_line(const ClaimId& id) const;

@@ -139,18 +139,19 @@ Task<bool> QuorumProgram::acquire() {
 
 Task<void> QuorumProgram::critical_section() {
   const Ticket ticket = *lease_;
-  std::optional<QuorumChecker::Read> seen;  // by a reader, under this lease
+  Registers& registers = stage_.checker.registers;
+  std::optional<Registers::Read> seen;  // by a reader, under this lease
   const Duration longest = settled_ ? milliseconds(200) : 2 * QuorumStage::kTtl;
   const BootTime end = node_.now() + stage_.up_to(longest);
   while (node_.now() < end) {
     const bool held = look();
     if (held && ticket.mode == Mode::shared) {
-      seen = seen ? stage_.checker.read_again(ticket, *seen) : stage_.checker.read(ticket);
+      seen = seen ? registers.read_again(ticket, *seen) : registers.read(ticket);
     } else if (held) {
-      const QuorumChecker::Read read = stage_.checker.read(ticket);
+      const Registers::Read read = registers.read(ticket);
       // As long as this is under way anything may happen, and nobody looks again.
       co_await sleep_until(node_, node_.now() + stage_.up_to(milliseconds(100)));
-      stage_.checker.write(ticket, read);
+      registers.write(ticket, read);
     }
     co_await sleep_until(node_, node_.now() + stage_.up_to(milliseconds(100)));
     if (saw_loss_ && stage_.happens(0.3)) break;

@@ -29,7 +29,7 @@ class QuorumProgram final : public Observer {
   std::size_t number() const { return number_; }
   bool finished() const { return finished_; }
   bool has_lease() const { return lease_.has_value(); }
-  // What it believes to hold, if it is awake.
+  // The claim that it believes to hold, if it is awake.
   const Claim* believes();
 
   void on_granted(const Hold& hold, BootTime valid_until) override;

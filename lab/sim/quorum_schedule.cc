@@ -1,13 +1,13 @@
 #include "lab/sim/quorum_schedule.h"
 
 #include <algorithm>
-#include <cstdio>
 
 #include "engines/quorum/tally.h"
 #include "lab/sim/quorum_stage.h"
 
 namespace holdfast::lab::sim {
 
+using enum FaultKind;
 using internal::quorum::majority_of;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
@@ -23,17 +23,14 @@ std::string label_of(const char* what, std::size_t number) {
 }  // namespace
 
 QuorumStage::QuorumStage(const QuorumModel& the_model, const Order& order, QuorumMarks& the_marks)
-    : model(the_model),
+    : Stage(order, the_marks.network, the_marks.faults),
+      model(the_model),
       marks(the_marks),
-      world(order.seed),
-      network(world, the_marks.network),
       checker(
           nodes, the_marks.checker,
           [this](Finding finding, const std::string& what) { find(finding, what); },
           order.keep_history ? QuorumChecker::Tell([this](const std::string& what) { note(what); })
                              : QuorumChecker::Tell()),
-      order_(order),
-      decisions_(order.seed, order.selection ? *order.selection : all_),
       chaos_node_(world),
       chaos_(chaos_node_) {
   const std::size_t size = happens(0.6) ? 3 : 5;
@@ -46,19 +43,10 @@ QuorumStage::QuorumStage(const QuorumModel& the_model, const Order& order, Quoru
 }
 
 void QuorumStage::find(Finding finding, const std::string& what) {
-  note("VIOLATION (" + std::string(to_text(finding)) + "): " + what);
-  outcome_.find(finding, what);
+  Stage::find(finding, what);
   // These may be the way of a quorum, by its faults; anything else is the end.
   over_ = over_ || (finding != Finding::overlap && finding != Finding::harm_bare &&
                     finding != Finding::harm_write_fence);
-}
-
-void QuorumStage::note(const std::string& what) {
-  if (!order_.keep_history) return;
-  char time[32];
-  const double now = std::chrono::duration<double>(world.now().time_since_epoch()).count() - 1000;
-  std::snprintf(time, sizeof time, "%9.4f s  ", now);
-  outcome_.history.push_back(time + what);
 }
 
 Outcome QuorumStage::run() {
@@ -87,48 +75,47 @@ Outcome QuorumStage::run() {
     marks.dead_waiters += node->unheard;
   }
   programs_.clear();
-  outcome_.faults = decisions_.happened();
-  outcome_.decisions = decisions_.made();
-  return std::move(outcome_);
+  return finish();
 }
 
 // ---- Faults ------------------------------------------------------------------------------------
 
-bool QuorumStage::strike(bool enabled, FaultKind kind, double probability) {
-  return decisions_.happens(probability) && enabled && decisions_.take(kind);
-}
-
 // A random subset: a schedule with all of them at once seldom gets far.
 void QuorumStage::draw_faults() {
   std::string given = "given " + std::to_string(nodes.size()) + " nodes";
-  const auto draw = [&](double probability, const char* what) {
+  const auto draw = [&](double probability, const std::string& what) {
     const bool chosen = decisions_.happens(probability);
-    if (chosen) given += std::string(", ") + what;
+    if (chosen) given += ", " + what;
     return chosen;
   };
+  const auto draw_kind = [&](FaultKind kind, double probability) {
+    if (draw(probability, to_text(kind))) enabled_.add(kind);
+  };
+  for (const FaultKind kind : {loss, slow, drift, client_skew}) enabled_.add(kind);
   draw_network(given);
   sharing = draw(0.3, "readers");
-  pausing_clients_ = draw(0.5, "pauses of clients");
-  pausing_nodes_ = draw(0.4, "pauses of nodes");
-  crashing_ = draw(0.3, "crashes of clients");
-  cutting_ = draw(0.4, "partitions");
-  restarting_ = draw(0.3, "restarts of nodes");
-  wiping_ = draw(0.4, "loss of data");
-  restoring_ = draw(0.3, "restarts with older data");
+  draw_kind(client_pause, 0.5);
+  draw_kind(server_pause, 0.4);
+  draw_kind(client_crash, 0.3);
+  draw_kind(client_cut, 0.4);
+  draw_kind(server_restart, 0.3);
+  draw_kind(server_wipe, 0.4);
+  draw_kind(server_restore, 0.3);
   // It is for exclusion alone: tokens must hold without it.
-  if (strike(wiping_ || restoring_, FaultKind::unsafe_rejoin, 0.4)) {
+  if (enabled_.has(server_wipe) || enabled_.has(server_restore)) enabled_.add(unsafe_rejoin);
+  if (strike(unsafe_rejoin, 0.4)) {
     given += ", no silence of nodes that rejoin";
     silence = Duration(0);
   }
-  node_jumps_ = draw(0.25, "jumps of the nodes' clocks");
-  client_jumps_ = draw(0.25, "jumps of the clients' wall clocks");
+  draw_kind(server_jump, 0.25);
+  draw_kind(client_jump, 0.25);
   const bool just_then = draw(0.5, "loss of data above all just after a vote");
-  if (wiping_ && just_then) {
+  if (enabled_.has(server_wipe) && just_then) {
     checker.on_accepted = [this](QuorumNode& node) {
       if (!healed_ && happens(0.1)) chaos_.spawn(wipe_soon(node));
     };
   }
-  sound_ = !node_jumps_ && silence == kTtl;
+  sound_ = !enabled_.has(server_jump) && silence == kTtl;
   // With more patience than the ttl, an attempt outlives the votes that it got.
   if (draw(0.5, "patient clients")) request_timeout = 3 * kTtl;
   draw_clocks(given);
@@ -137,14 +124,14 @@ void QuorumStage::draw_faults() {
 
 void QuorumStage::draw_network(std::string& given) {
   NetworkFaults faults;
-  const double loss = 0.03 * decisions_.uniform();
-  const double slow = 0.15 * decisions_.uniform();
-  if (strike(true, FaultKind::loss, 0.5)) {
-    faults.loss = loss;
+  const double loss_rate = 0.03 * decisions_.uniform();
+  const double slow_rate = 0.15 * decisions_.uniform();
+  if (strike(loss, 0.5)) {
+    faults.loss = loss_rate;
     given += ", connections that break";
   }
-  if (strike(true, FaultKind::slow, 0.5)) {
-    faults.slow = slow;
+  if (strike(slow, 0.5)) {
+    faults.slow = slow_rate;
     given += ", a slow network";
   }
   network.set_faults(faults);
@@ -152,14 +139,14 @@ void QuorumStage::draw_network(std::string& given) {
 
 void QuorumStage::draw_clocks(std::string& given) {
   const std::uint64_t rates = decisions_.next();
-  if (strike(true, FaultKind::drift, 0.6)) {
+  if (strike(drift, 0.6)) {
     given += ", clocks that run apart";
     // Half a per cent each way: as far apart as 1 % allows for.
     const auto rate = [&](std::size_t bit) { return rates >> bit & 1U ? 1.0049 : 0.9951; };
     for (auto& node : nodes) node->runtime().set_clock_rate(rate(node->number()));
     for (auto& program : programs_) program->node().set_clock_rate(rate(program->number() + 8));
   }
-  if (strike(true, FaultKind::client_skew, 0.25)) {
+  if (strike(client_skew, 0.25)) {
     given += ", clients whose clocks are before 1970";
     // They propose small tokens, so that they often propose the same.
     constexpr Duration kFar = std::chrono::hours(24 * 365 * 60);
@@ -186,31 +173,26 @@ void QuorumStage::strike_client(QuorumProgram& victim) {
   const std::size_t node = decisions_.one_of(nodes.size());
   const Duration far = decisions_.happens(0.2) ? Duration(std::chrono::hours(2)) : seconds(3);
   const Duration jump = decisions_.up_to(2 * far) - far;
-  if (strike(pausing_clients_, FaultKind::client_pause, 0.4)) {
+  if (strike(client_pause, 0.4)) {
     const Duration span = decisions_.length(pause);
-    ++marks.client_pauses;
     if (victim.has_lease() && span > kTtl) ++marks.pauses_while_held;
     note("when " + who + " is paused for " + std::to_string(span / milliseconds(1)) + " ms");
     victim.node().pause_for(span);
   }
-  if (strike(cutting_, FaultKind::client_cut, 0.2)) {
-    ++marks.cuts;
+  if (strike(client_cut, 0.2)) {
     note("when " + who + " is cut off");
     chaos_.spawn(cut_off(victim, decisions_.length(cut)));
   }
-  if (strike(cutting_, FaultKind::client_cut, 0.4)) {
-    ++marks.cuts;
+  if (strike(client_cut, 0.4)) {
     note("when " + who + " is cut off from node " + std::to_string(node));
     chaos_.spawn(cut_off_at(victim, node, decisions_.length(cut)));
   }
-  if (strike(crashing_, FaultKind::client_crash, 0.1)) {
-    ++marks.crashes;
+  if (strike(client_crash, 0.1)) {
     note("when " + who + " crashes");
     victim.crash();
     victim.start();
   }
-  if (strike(client_jumps_, FaultKind::client_jump, 0.3)) {
-    ++marks.client_jumps;
+  if (strike(client_jump, 0.3)) {
     note("when the wall clock of " + who + " jumps");
     victim.node().jump_wall_clock(jump);
   }
@@ -219,19 +201,17 @@ void QuorumStage::strike_client(QuorumProgram& victim) {
 void QuorumStage::strike_node(QuorumNode& victim) {
   const std::string who = label_of("node", victim.number());
   const Duration pause = decisions_.up_to(2 * kTtl);
-  if (strike(pausing_nodes_, FaultKind::server_pause, 0.4)) {
-    ++marks.node_pauses;
+  if (strike(server_pause, 0.4)) {
     note("when " + who + " is paused");
     victim.runtime().pause_for(decisions_.length(pause));
   }
-  if (strike(restarting_, FaultKind::server_restart, 0.3)) {
-    ++marks.restarts;
+  if (strike(server_restart, 0.3)) {
     note("when " + who + " restarts with its data");
     victim.restart();
     victim.runtime().pause_for(decisions_.length(pause / 4));
   }
   const bool wiped = decisions_.happens(0.3);
-  if (wiping_ && wiped) wipe(victim);
+  if (enabled_.has(server_wipe) && wiped) wipe(victim);
   strike_data(victim);
   strike_clock(victim);
 }
@@ -240,16 +220,16 @@ void QuorumStage::strike_node(QuorumNode& victim) {
 void QuorumStage::strike_data(QuorumNode& victim) {
   if (decisions_.happens(0.5)) victim.copy();
   // A copy of a node that was empty, or had not rejoined yet, is as good as none.
-  const bool possible = restoring_ && (victim.copy_remembers() || may_be_wiped(victim));
-  if (!strike(possible, FaultKind::server_restore, 0.3)) return;
-  ++marks.restores;
+  const bool possible = victim.copy_remembers() || may_be_wiped(victim);
+  const bool due = decisions_.happens(0.3) && enabled_.has(server_restore) && possible;
+  if (!due || !take(server_restore)) return;
   data_was_lost_ = true;
   note("when " + label_of("node", victim.number()) + " restarts with older data");
   victim.restore();
 }
 
 void QuorumStage::strike_rack() {
-  if (!strike(restarting_, FaultKind::server_restart, 0.04)) return;
+  if (!strike(server_restart, 0.04)) return;
   ++marks.rack_restarts;
   note("when all nodes restart with their data");
   for (const auto& node : nodes) node->restart();
@@ -258,10 +238,9 @@ void QuorumStage::strike_rack() {
 // Back by a few seconds only, in all: what is locked then stays so for that much longer.
 void QuorumStage::strike_clock(QuorumNode& victim) {
   // With clients ahead as well, nodes could be led to tokens that others refuse for an hour.
-  const bool far = decisions_.happens(0.1) && !client_jumps_;
+  const bool far = decisions_.happens(0.1) && !enabled_.has(client_jump);
   const Duration near = decisions_.up_to(seconds(4)) - seconds(1);
-  if (!strike(node_jumps_, FaultKind::server_jump, 0.2)) return;
-  ++marks.node_jumps;
+  if (!strike(server_jump, 0.2)) return;
   const Duration by = far ? Duration(std::chrono::hours(2)) : decisions_.length(near);
   note("when the clock of node " + std::to_string(victim.number()) + " jumps by " +
        std::to_string(by / milliseconds(1)) + " ms");
@@ -269,8 +248,7 @@ void QuorumStage::strike_clock(QuorumNode& victim) {
 }
 
 void QuorumStage::wipe(QuorumNode& victim) {
-  if (!may_be_wiped(victim) || !decisions_.take(FaultKind::server_wipe)) return;
-  ++marks.wipes;
+  if (!may_be_wiped(victim) || !take(server_wipe)) return;
   data_was_lost_ = true;
   note("when node " + std::to_string(victim.number()) + " restarts without its data");
   victim.wipe();
@@ -330,9 +308,7 @@ void QuorumStage::check_beliefs() {
                                       " believes to hold the lock, and no majority has its word");
     }
   }
-  const bool overlapping = alone > 1 || (alone == 1 && shared > 0);
-  if (overlapping && !overlapping_) find(Finding::overlap, "two clients believe to hold the lock");
-  overlapping_ = overlapping;
+  see_overlap(alone > 1 || (alone == 1 && shared > 0));
 }
 
 void QuorumStage::check_nothing_is_left() {
@@ -345,52 +321,44 @@ void QuorumStage::check_nothing_is_left() {
 
 // ---- Marks -------------------------------------------------------------------------------------
 
-Marks QuorumMarks::list() const {
-  return {{"messages", network.sent},
-          {"messages lost", network.lost},
-          {"messages slow", network.slow},
-          {"connections broken", voters.links.broken},
-          {"messages overtaken by a reconnection", voters.links.overtaken},
-          {"scripts sent twice", voters.sent_twice},
-          {"votes asked for", voters.votes},
-          {"votes without an answer", voters.silent},
-          {"votes refused for the epoch", voters.closed},
-          {"votes that came too late", checker.late_votes},
-          {"split votes", checker.split_votes},
-          {"votes given back to wait", voters.yields},
-          {"tokens too low", low_tokens},
-          {"tokens proposed again", voters.second_rounds},
-          {"grants", checker.grants},
-          {"grants counted after a higher one", checker.slow_grants},
-          {"leases", leases},
-          {"leases, shared", shared_leases},
-          {"leases lost", losses},
-          {"renewals", renewals},
-          {"failed renewals", failed_renewals},
-          {"busy", busy},
-          {"cancelled", cancelled},
-          {"unknown outcomes", unknowns},
-          {"reservations", reservations},
-          {"reservations used", reservations_used},
-          {"dead waiters skipped", dead_waiters},
-          {"pauses of clients", client_pauses},
-          {"pauses beyond the ttl while held", pauses_while_held},
-          {"pauses of nodes", node_pauses},
-          {"crashes of clients", crashes},
-          {"partitions", cuts},
-          {"restarts of nodes", restarts},
-          {"restarts of all nodes at once", rack_restarts},
-          {"nodes that lost their data", wipes},
-          {"nodes that came back with older data", restores},
-          {"nodes that rejoined", rejoins},
-          {"nodes that refounded", refoundings},
-          {"jumps of the nodes' clocks", node_jumps},
-          {"jumps of the clients' wall clocks", client_jumps},
-          {"refused by the fence", checker.refused_by_fence}};
+Marks QuorumMarks::list(const QuorumModel& model) const {
+  Marks list = {{"messages", network.sent},
+                {"messages lost", network.lost},
+                {"messages slow", network.slow},
+                {"connections broken", voters.links.broken},
+                {"messages overtaken by a reconnection", voters.links.overtaken},
+                {"scripts sent twice", voters.sent_twice},
+                {"votes asked for", voters.votes},
+                {"votes without an answer", voters.silent},
+                {"votes refused for the epoch", voters.closed},
+                {"votes that came too late", checker.late_votes},
+                {"split votes", checker.split_votes},
+                {"votes given back to wait", voters.yields},
+                {"tokens too low", low_tokens},
+                {"tokens proposed again", voters.second_rounds},
+                {"grants", checker.grants},
+                {"grants counted after a higher one", checker.slow_grants},
+                {"leases", leases},
+                {"leases, shared", shared_leases},
+                {"leases lost", losses},
+                {"renewals", renewals},
+                {"failed renewals", failed_renewals},
+                {"busy", busy},
+                {"cancelled", cancelled},
+                {"unknown outcomes", unknowns},
+                {"reservations", reservations},
+                {"reservations used", reservations_used},
+                {"dead waiters skipped", dead_waiters},
+                {"pauses beyond the ttl while held", pauses_while_held},
+                {"restarts of all nodes at once", rack_restarts},
+                {"nodes that rejoined", rejoins},
+                {"nodes that refounded", refoundings},
+                {"refused by the fence", checker.refused_by_fence}};
+  add_fault_marks(list, faults_of(model), faults);
+  return list;
 }
 
-FaultSet QuorumMarks::faults_of_schedules() {
-  using enum FaultKind;
+FaultSet QuorumMarks::faults_of(const QuorumModel&) {
   return FaultSet(loss, slow, drift, client_skew, client_pause, client_cut, client_crash,
                   client_jump, server_pause, server_restart, server_wipe, server_restore,
                   server_jump, unsafe_rejoin);

@@ -3,7 +3,7 @@
 // and come back, nodes lose their data or come back with older ones, one or all at once, and clocks
 // run apart or jump. Then everything heals.
 //
-// What is looked for, at every step:
+// Checked at every step:
 //  - two clients that are awake and whose leases exclude each other, both held
 //  - without jumps of the nodes' clocks, and if nodes that rejoin are silent before: while a lease
 //    is held, a majority has its word (unless data was lost)
@@ -15,10 +15,14 @@
 
 #include <cstdint>
 
-#include "lab/sim/mark.h"
 #include "lab/sim/quorum_checker.h"
+#include "lab/sim/stage.h"
 
 namespace holdfast::lab::sim {
+
+struct QuorumModel {
+  NodeRules rules;
+};
 
 // How often the interesting things happened, over all schedules of a run.
 struct QuorumMarks {
@@ -37,26 +41,14 @@ struct QuorumMarks {
   std::uint64_t reservations_used = 0;
   std::uint64_t dead_waiters = 0;
   std::uint64_t low_tokens = 0;
-  std::uint64_t client_pauses = 0;
   std::uint64_t pauses_while_held = 0;
-  std::uint64_t node_pauses = 0;
-  std::uint64_t crashes = 0;
-  std::uint64_t cuts = 0;
-  std::uint64_t restarts = 0;
   std::uint64_t rack_restarts = 0;  // of all nodes at once
-  std::uint64_t wipes = 0;
-  std::uint64_t restores = 0;
   std::uint64_t rejoins = 0;
   std::uint64_t refoundings = 0;
-  std::uint64_t node_jumps = 0;
-  std::uint64_t client_jumps = 0;
+  FaultCounts faults{};
 
-  Marks list() const;
-  static FaultSet faults_of_schedules();
-};
-
-struct QuorumModel {
-  NodeRules rules;
+  Marks list(const QuorumModel& model) const;
+  static FaultSet faults_of(const QuorumModel& model);
 };
 
 Outcome run_quorum_schedule(const QuorumModel& model, const Order& order, QuorumMarks& marks);

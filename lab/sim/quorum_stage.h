@@ -4,14 +4,13 @@
 
 #include <memory>
 #include <stop_token>
-#include <string>
 #include <vector>
 
 #include "lab/sim/quorum_program.h"
 
 namespace holdfast::lab::sim {
 
-class QuorumStage {
+class QuorumStage final : public Stage {
  public:
   static constexpr Duration kTtl = std::chrono::seconds(1);
   static constexpr Duration kNodeTimeout = std::chrono::milliseconds(100);
@@ -24,21 +23,12 @@ class QuorumStage {
   Outcome run();
 
   void find(Finding finding, const std::string& what);
-  void note(const std::string& what);
-  // What the clients draw, apart from the faults.
-  double uniform() { return static_cast<double>(world.random().next() >> 11) * 0x1.0p-53; }
-  bool happens(double probability) { return uniform() < probability; }
-  Duration up_to(Duration longest) {
-    return Duration(static_cast<Duration::rep>(static_cast<double>(longest.count()) * uniform()));
-  }
   bool healed() const { return healed_; }
   bool settled() const { return healed_ && world.now() >= healed_at_ + kSettling; }
   void cancel_soon(std::stop_source source) { chaos_.spawn(cancel(std::move(source))); }
 
   const QuorumModel& model;
   QuorumMarks& marks;
-  internal::SimWorld world;
-  SimNetwork network;
   std::vector<std::unique_ptr<QuorumNode>> nodes;
   QuorumChecker checker;
   bool sharing = false;
@@ -46,8 +36,6 @@ class QuorumStage {
   Duration silence = kTtl;  // of nodes that rejoin
 
  private:
-  // Whether such a fault is due now, and happens.
-  bool strike(bool enabled, FaultKind kind, double probability);
   void draw_faults();
   void draw_network(std::string& given);
   void draw_clocks(std::string& given);
@@ -67,24 +55,10 @@ class QuorumStage {
   void check_beliefs();
   void check_nothing_is_left();
 
-  const Order& order_;
-  Outcome outcome_;
-  Selection all_;
-  Decisions decisions_;
   bool over_ = false;  // Found what leaves nothing to look for.
-  bool overlapping_ = false;
   internal::SimRuntime chaos_node_;
   TaskGroup chaos_;
   std::vector<std::unique_ptr<QuorumProgram>> programs_;
-  bool pausing_clients_ = false;
-  bool pausing_nodes_ = false;
-  bool crashing_ = false;
-  bool cutting_ = false;
-  bool restarting_ = false;
-  bool wiping_ = false;
-  bool restoring_ = false;
-  bool node_jumps_ = false;
-  bool client_jumps_ = false;
   bool data_was_lost_ = false;
   bool sound_ = true;  // nothing happens that may break exclusion
   bool healed_ = false;

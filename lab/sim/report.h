@@ -1,4 +1,4 @@
-// What a run has to say, as text for people. Tables and JSON are the command's business.
+// The results of a run, as text for people. Tables and JSON are the command's business.
 #pragma once
 
 #include <string>

@@ -37,7 +37,7 @@ struct RunResult {
   std::array<std::uint64_t, kFindings> found{};
   std::optional<Violation> violation;
   Marks marks;
-  // What should have happened and did not, in words.
+  // Events that should have happened and did not, in words.
   std::vector<std::string> missing;
   bool partial = false;  // interrupted
 

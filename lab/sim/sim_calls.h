@@ -30,7 +30,7 @@ class SimCalls {
     hears_ = hears;
   }
 
-  // What the server answered, and when the question left.
+  // The server's answer, and when the question left.
   template <class T>
   struct Reply {
     T answer;

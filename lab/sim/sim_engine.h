@@ -51,7 +51,7 @@ class SimEngine final : public Engine {
   Task<Result<SimCalls::Reply<LockStore::Answer>>> ask(const Claim& claim, bool queue,
                                                        LockStore::Push push);
   Task<Result<bool>> release_once(ClaimId claim, Deadline deadline);
-  // What a session leaves behind stays as long as it lives: so it is taken back until it is gone.
+  // The remains of a session stay as long as it lives: so they are taken back until they are gone.
   Task<void> release_until_answered(ClaimId claim);
   Grant grant_of(Token token, BootTime sent_at, Duration ttl, bool from_reply) const;
 

@@ -27,7 +27,7 @@ class SimLink {
   SimLink(const SimLink&) = delete;
   SimLink& operator=(const SimLink&) = delete;
 
-  // What is cut off loses all that it sends.
+  // A client that is cut off loses all that it sends.
   void set_cut(bool cut) { cut_ = cut; }
 
   bool connected() const { return wire_ && wire_->open; }

@@ -45,7 +45,7 @@ class SimStore final : public LockStore, private Timer {
   void wipe() override;
   void evict(bool token_too) override;
 
-  // What it keeps, for a replica.
+  // Its data, for a replica.
   struct Data {
     std::optional<ClaimId> holder;
     Duration expires{};  // by the store's clock

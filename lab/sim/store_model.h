@@ -18,7 +18,7 @@ struct StoreModel {
   StoreRules rules;
   ClientRules client;
   NaiveRecipe recipe = NaiveRecipe::none;
-  // What the register checks that is said to be fully fenced.
+  // The checks of the register that is said to be fully fenced.
   Fencing full_fence = Fencing::reads_and_writes;
   FaultSet faults;
 };

@@ -1,4 +1,4 @@
-#include "lab/sim/store_workload.h"
+#include "lab/sim/schedule_workload.h"
 
 namespace holdfast::lab::sim {
 

@@ -87,9 +87,9 @@ Task<void> StoreProgram::critical_section() {
 // While this is under way anything may happen, and nobody looks again.
 Task<void> StoreProgram::update() {
   const Token token = lease_->token();
-  const StoreStage::Reads reads = stage_.read(token);
+  const Registers::Read reads = stage_.registers.read(token);
   co_await sleep_until(node_, node_.now() + stage_.up_to(stage_.model.ttl / 10));
-  stage_.write(*this, token, reads);
+  stage_.registers.write(token, reads);
 }
 
 Task<void> StoreProgram::give_back() {

@@ -24,7 +24,7 @@ class StoreProgram final : public Observer {
   void set_connected(bool sends, bool hears) { plug_(sends, hears); }
   internal::SimRuntime& node() { return node_; }
   std::size_t number() const { return number_; }
-  // What an awake program believes at this moment.
+  // Whether it is awake and believes that it holds the lock.
   bool believes() { return lease_ && !node_.paused() && lease_->held(); }
   bool has_lease() const { return lease_.has_value(); }
   bool finished() const { return finished_; }

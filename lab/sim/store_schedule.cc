@@ -1,7 +1,6 @@
 #include "lab/sim/store_schedule.h"
 
 #include <algorithm>
-#include <cstdio>
 
 #include "lab/sim/session_store.h"
 #include "lab/sim/store_stage.h"
@@ -13,20 +12,18 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 StoreStage::StoreStage(const StoreModel& the_model, const Order& order, StoreMarks& the_marks)
-    : model(the_model),
+    : Stage(order, the_marks.network, the_marks.faults),
+      model(the_model),
       marks(the_marks),
-      world(order.seed),
-      network(world, the_marks.network),
+      registers(the_model.full_fence, the_marks.refused_by_fence,
+                [this](Finding finding, const std::string& what) { find(finding, what); }),
       server_node(world),
       plain_word(server_node),
-      order_(order),
-      decisions_(order.seed, order.selection ? *order.selection : all_),
       replica_node_(world),
       judge_(world, the_model.ttl / 2,
              [this] { find(Finding::unfair, "a newcomer overtook a client that waits"); }),
       chaos_node_(world),
-      chaos_(chaos_node_),
-      fenced_(the_model.full_fence) {
+      chaos_(chaos_node_) {
   if (model.replica) {
     replica_ = std::make_unique<Replica>(server_node, replica_node_, model.rules, network, server);
   } else {
@@ -68,9 +65,7 @@ Outcome StoreStage::run() {
     }
   }
   programs_.clear();
-  outcome_.faults = decisions_.happened();
-  outcome_.decisions = decisions_.made();
-  return std::move(outcome_);
+  return finish();
 }
 
 bool StoreStage::all_finished() const {
@@ -78,27 +73,7 @@ bool StoreStage::all_finished() const {
                      [](const auto& program) { return program->finished(); });
 }
 
-void StoreStage::find(Finding finding, const std::string& what) {
-  if (keeps_history()) note("VIOLATION (" + std::string(to_text(finding)) + "): " + what);
-  outcome_.find(finding, what);
-}
-
-void StoreStage::note(const std::string& what) {
-  if (!keeps_history()) return;
-  char time[32];
-  const double now = std::chrono::duration<double>(world.now().time_since_epoch()).count() - 1000;
-  std::snprintf(time, sizeof time, "%9.4f s  ", now);
-  outcome_.history.push_back(time + what);
-}
-
 // ---- Faults ------------------------------------------------------------------------------------
-
-bool StoreStage::strike(FaultKind kind, double probability) {
-  if (!decisions_.happens(probability) || !enabled_.has(kind)) return false;
-  if (!decisions_.take(kind)) return false;
-  ++marks.faults[static_cast<std::size_t>(kind)];
-  return true;
-}
 
 // A random subset of faults: a schedule with all of them at once seldom gets far.
 void StoreStage::draw_faults() {
@@ -250,9 +225,7 @@ Task<void> StoreStage::cut_off(StoreProgram& victim, Duration span, bool sends, 
 void StoreStage::check_beliefs() {
   std::size_t holders = 0;
   for (auto& program : programs_) holders += program->believes() ? 1 : 0;
-  const bool overlapping = holders > 1;
-  if (overlapping && !overlapping_) find(Finding::overlap, "two clients believe to hold the lock");
-  overlapping_ = overlapping;
+  see_overlap(holders > 1);
 }
 
 void StoreStage::see_grant(Token token, std::uint64_t floor) {
@@ -264,28 +237,6 @@ void StoreStage::see_grant(Token token, std::uint64_t floor) {
                                  std::to_string(floor) + ", which was granted before");
   }
   highest_token_ = std::max(highest_token_, token.value());
-}
-
-StoreStage::Reads StoreStage::read(Token token) {
-  const Reads reads{bare_.read(token), write_fenced_.read(token), fenced_.read(token)};
-  if (reads.fenced.refused) ++marks.refused_by_fence;
-  return reads;
-}
-
-void StoreStage::write(const StoreProgram& who, Token token, const Reads& reads) {
-  using Written = ProtectedRegister::Written;
-  const auto lost = [&](ProtectedRegister& data, const ProtectedRegister::Read& read) {
-    const Written written = data.write(token, read);
-    if (written == Written::refused) ++marks.refused_by_fence;
-    return written == Written::update_lost;
-  };
-  const auto find_loss = [&](Finding finding) {
-    find(finding, "a write by client " + std::to_string(who.number()) + " with token " +
-                      token.str() + " lost an update");
-  };
-  if (lost(bare_, reads.bare)) find_loss(Finding::harm_bare);
-  if (lost(write_fenced_, reads.write_fenced)) find_loss(Finding::harm_write_fence);
-  if (lost(fenced_, reads.fenced)) find_loss(Finding::harm_full_fence);
 }
 
 // ---- Marks -------------------------------------------------------------------------------------
@@ -305,11 +256,7 @@ Marks StoreMarks::list(const StoreModel& model) const {
                 {"pauses beyond the ttl while held", pauses_while_held},
                 {"changes of owner", hand_overs},
                 {"refused by the fence", refused_by_fence}};
-  for (int i = 0; i < kFaultKinds; ++i) {
-    const auto kind = static_cast<FaultKind>(i);
-    if (model.faults.has(kind))
-      list.push_back({to_text(kind), faults[static_cast<std::size_t>(i)]});
-  }
+  add_fault_marks(list, model.faults, faults);
   using enum FaultKind;
   const bool loses =
       model.faults.has(server_wipe) || model.faults.has(eviction) || model.faults.has(failover);

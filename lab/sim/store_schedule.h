@@ -3,7 +3,7 @@
 // back, clocks run apart and jump, and the server suffers what its model says. Then everything
 // heals, and every client must get in once more.
 //
-// What is looked for, at every step:
+// Checked at every step:
 //  - belief: two clients at once that are awake and whose lease says held()
 //  - harm: an update of a register that was lost, without a fence and with two kinds of fence
 //  - tokens: each once; higher than any that was granted before its claim asked
@@ -13,9 +13,7 @@
 //  - after healing: every client gets the lock within a bounded time
 #pragma once
 
-#include "lab/sim/mark.h"
-#include "lab/sim/outcome.h"
-#include "lab/sim/sim_network.h"
+#include "lab/sim/stage.h"
 #include "lab/sim/store_model.h"
 
 namespace holdfast::lab::sim {
@@ -34,9 +32,10 @@ struct StoreMarks {
   std::uint64_t hand_overs = 0;
   std::uint64_t refused_by_fence = 0;
   std::uint64_t lost_while_held = 0;  // the server lost what it had granted
-  std::array<std::uint64_t, kFaultKinds> faults{};
+  FaultCounts faults{};
 
   Marks list(const StoreModel& model) const;
+  static FaultSet faults_of(const StoreModel& model) { return model.faults; }
 };
 
 Outcome run_store_schedule(const StoreModel& model, const Order& order, StoreMarks& marks);

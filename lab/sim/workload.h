@@ -36,7 +36,7 @@ class Workload {
   virtual const char* name() const = 0;
   virtual const char* summary() const = 0;
   virtual std::unique_ptr<Trial> start() const = 0;
-  // What can befall its schedules.
+  // Faults that can befall its schedules.
   virtual FaultSet faults() const = 0;
 
   const std::vector<Expectation>& expectations() const { return expectations_; }

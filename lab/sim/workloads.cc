@@ -1,6 +1,5 @@
 // The workloads by name, and what is expected of each.
-#include "lab/sim/quorum_workload.h"
-#include "lab/sim/store_workload.h"
+#include "lab/sim/schedule_workload.h"
 
 namespace holdfast::lab::sim {
 

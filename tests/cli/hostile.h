@@ -42,7 +42,7 @@ inline const std::vector<std::string> kMeaningful = {
     "a\\x1B",
 };
 
-// What acts on a terminal, hides or reorders text, ends a line, or is no text at all.
+// Bytes that act on a terminal, hide or reorder text, end a line, or are no text at all.
 inline const std::vector<std::string> kUnprintable = {
     "\x1b]0;title\x07",
     "\x1b[2J\x1b[31mred",

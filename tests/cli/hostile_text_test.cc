@@ -1,4 +1,4 @@
-// What strangers choose (names, labels, a server's words, file names) is data in every output.
+// Text that strangers choose (names, labels, a server's words, file names) is data in every output.
 #include <arpa/inet.h>
 #include <signal.h>
 #include <sys/socket.h>

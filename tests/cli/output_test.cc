@@ -1,4 +1,4 @@
-// What the command prints: help and JSON. (Passwords: secrets_test.cc; hostile text: hostile_text_test.cc)
+// Output of the command: help and JSON. (Passwords: secrets_test.cc; hostile text: hostile_text_test.cc)
 #include <regex>
 #include <set>
 

@@ -68,7 +68,7 @@ Process::Process(std::vector<std::string> arguments, const ProcessOptions& optio
   std::vector<char*> words;
   for (std::string& word : arguments) words.push_back(word.data());
   words.push_back(nullptr);
-  // Whoever runs the tests may ignore them (a job of a script), and exec would pass it on.
+  // The runner of the tests may ignore them (a job of a script), and exec would pass it on.
   for (const int signal : {SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGTTIN, SIGTTOU}) {
     ::signal(signal, SIG_DFL);
   }
@@ -101,11 +101,11 @@ bool Process::running() {
   return false;
 }
 
-Output Process::wait() {
-  const auto limit = std::chrono::steady_clock::now() + 60s;
+Output Process::wait(std::chrono::seconds patience) {
+  const auto limit = std::chrono::steady_clock::now() + patience;
   while (running()) {
     if (std::chrono::steady_clock::now() > limit) {
-      ADD_FAILURE() << "still running after a minute: " << err();
+      ADD_FAILURE() << "still running after " << patience.count() << " s: " << err();
       kill(SIGKILL);
       kill(SIGCONT);
       int status = 0;

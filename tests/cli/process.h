@@ -37,8 +37,8 @@ class Process {
   pid_t pid() const { return pid_; }
   void kill(int signal) const;
   bool running();
-  // Waits for its end; after a minute it is killed and the test fails.
-  Output wait();
+  // Waits for its end; after `patience` it is killed and the test fails.
+  Output wait(std::chrono::seconds patience = std::chrono::seconds(60));
   std::string out() const;
   std::string err() const;
 

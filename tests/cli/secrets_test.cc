@@ -230,7 +230,7 @@ TEST_F(SecretsTest, AnUnreachableServerIsNamedWithoutItsPassword) {
   }
 }
 
-// What a message tells the user to write is no secret.
+// Text that a message tells the user to write is no secret.
 TEST_F(SecretsTest, APlaceholderIsShown) {
   const Output output = run_bare({"--on", "postgres://h/db?recipe=nope", "ls"});
   EXPECT_NE(output.err.find("PASSWORD"), std::string::npos) << output.err;

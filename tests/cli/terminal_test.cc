@@ -24,7 +24,7 @@ class TerminalTest : public CliTest {
   std::optional<Process> shell_;
 };
 
-// What is typed is echoed: the commands print sums, so that the echo is not taken for the answer.
+// Typed text is echoed: the commands print sums, so that the echo is not taken for the answer.
 TEST_F(TerminalTest, TheCommandCanReadFromTheTerminal) {
   type("$hf run x -- sh -c 'echo a$((1+1)); read line; echo got-$line'; echo status-$?\n");
   ASSERT_TRUE(sees("a2")) << pty_.screen();

@@ -27,6 +27,55 @@ class TortureTest : public CliTest {
   }
 };
 
+// Rows of docs/SAFETY.md that run with every test run, on one engine.
+struct Cells {
+  const char* name;
+  const char* engine;
+  std::vector<std::string> rows;
+};
+
+class TortureCells : public TortureTest, public testing::WithParamInterface<Cells> {};
+
+INSTANTIATE_TEST_SUITE_P(
+    Torture, TortureCells,
+    testing::Values(Cells{"redis", "redis", {"4"}},                       //
+                    Cells{"redlock_clocks", "redlock", {"4", "5", "6"}},  //
+                    Cells{"redlock_crashes", "redlock", {"8", "9"}},      //
+                    Cells{"redlock_late_restart", "redlock", {"9b"}},     //
+                    Cells{"redlock_turns", "redlock", {"19", "23", "24"}},
+                    Cells{"zookeeper_pauses", "zookeeper", {"1", "2"}},
+                    Cells{"zookeeper_minority", "zookeeper", {"13"}},
+                    Cells{"zookeeper_waiters", "zookeeper", {"16", "17"}},
+                    Cells{"etcd_pauses", "etcd", {"1", "2"}},
+                    Cells{"etcd_minority", "etcd", {"13"}},
+                    Cells{"etcd_waiters", "etcd", {"16", "17"}},
+                    Cells{"mysql_writes", "mysql", {"1", "3"}},
+                    Cells{"mysql_ends", "mysql", {"18", "22"}},
+                    Cells{"mysql_named", "mysql-named", {"1", "18"}},
+                    Cells{"postgres_writes", "postgres", {"1", "3"}},
+                    Cells{"postgres_ends", "postgres", {"18", "22"}},
+                    Cells{"postgres_advisory", "postgres-advisory", {"1", "18"}}),
+    [](const auto& cells) { return std::string(cells.param.name); });
+
+TEST_P(TortureCells, ComeOutAsExpected) {
+  Words words = {HOLDFAST_BINARY, "--json", "torture", "--engine", GetParam().engine};
+  for (const std::string& row : GetParam().rows) {
+    words.insert(words.end(), {"--scenario", row});
+  }
+  // A busy machine takes long to make the server of a database.
+  const Output output = start_plain(words).wait(std::chrono::seconds(110));
+  const auto page = nlohmann::json::parse(output.out, nullptr, false);
+  ASSERT_FALSE(page.is_discarded()) << output.out << output.err;
+  EXPECT_EQ(output.status, 0) << output.err;
+  EXPECT_TRUE(page["as_expected"]) << page["scenarios"].dump(2).substr(0, 3000);
+  ASSERT_EQ(page["scenarios"].size(), GetParam().rows.size());
+  for (const auto& row : page["scenarios"]) {
+    const auto& cell = row["engines"][GetParam().engine];
+    EXPECT_NE(cell["measured"], "?") << row["scenario"];
+    EXPECT_EQ(cell["questions"]["harm_fenced"]["yes"], 0) << row["scenario"];
+  }
+}
+
 TEST_F(TortureTest, AHolderThatPausesHarmsWhatHasNoFence) {
   for (const char* engine : {"sqlite", "redis"}) {
     const auto cell = experiment("1", engine);
@@ -74,6 +123,17 @@ TEST_F(TortureTest, TwoFaultsAtATimeLoseNoUpdateBehindAFullFence) {
     EXPECT_EQ(questions["stranded"]["yes"], 0) << row["scenario"];
   }
   EXPECT_NE(read_all(table).find("| silent+restart |"), std::string::npos);
+}
+
+// A server that forgets, and a clock that cuts its silence short or takes its tokens back.
+TEST_F(TortureTest, ALostServerWhoseClockJumpsLosesNoUpdateBehindAFullFence) {
+  const auto run_pair = [](const char* engine, const char* clock) {
+    const Output output = run_bare(
+        {"--json", "torture", "--pairs", "--engine", engine, "--fault", "empty", "--fault", clock});
+    EXPECT_EQ(output.status, 0) << engine << output.out.substr(0, 3000) << output.err;
+  };
+  run_pair("redis", "back");
+  run_pair("redlock", "ahead");
 }
 
 TEST_F(TortureTest, ANaiveRecipeIsCaught) {

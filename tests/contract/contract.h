@@ -1,4 +1,4 @@
-// What all contract tests stand on: a client factory on the engine under test, patience, children.
+// The base of all contract tests: a client factory on the engine under test, patience, children.
 //
 // A test file says `HOLDFAST_CONTRACT(Waiting)` and then TEST_P(Waiting, ...), and its tests run on
 // every registered engine.
@@ -99,7 +99,7 @@ bool is_ready(std::future<T>& pending) {
   return pending.wait_for(0s) == std::future_status::ready;
 }
 
-// What a call that throws LockError throws; "nothing" if it does not.
+// The code that a call throws as LockError; "nothing" if it does not.
 std::string thrown_by(const std::function<void()>& call);
 
 inline std::string engine_name(const testing::TestParamInfo<EngineUnderTest>& engine) {

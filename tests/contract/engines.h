@@ -26,7 +26,7 @@ class TempDir {
   std::filesystem::path path_;
 };
 
-// What one test stands on. start() may share a server between tests, as long as url() leads to a
+// The place of one test on its engine. start() may share a server between tests, as long as url() leads to a
 // place where no other test's locks are.
 class Place {
  public:
@@ -43,7 +43,7 @@ struct EngineUnderTest {
   std::string name;  // in the test's name: letters, digits and _
   std::function<std::unique_ptr<Place>()> start;
 
-  // What it has. A test of what it has not is skipped.
+  // Its features. A test of a feature that it has not is skipped.
   bool shared_mode = true;
   bool permit_mode = true;
   bool fifo = true;
@@ -51,7 +51,7 @@ struct EngineUnderTest {
   // Everybody can see who waits. Where only a client itself knows, a test gives the waiters a moment
   // to come instead, and what it says of the queue is skipped.
   bool shows_waiters = true;
-  // Who waits is shown a moment before the server has it in its queue: announced by one statement,
+  // A waiter is shown a moment before the server has it in its queue: announced by one statement,
   // queued by the next.
   bool shows_waiters_early = false;
   // The death of a process is noticed at once; else its locks end after their ttl.

@@ -1,4 +1,4 @@
-// What everybody can see: list, inspect; and evict, which is a compare, never blind.
+// Views that everybody has: list, inspect; and evict, which is a compare, never blind.
 #include "child.h"
 #include "contract.h"
 

@@ -7,7 +7,7 @@ HOLDFAST_CONTRACT(MisuseTest);
 
 namespace {
 
-// What `call` comes to in a process of its own, so that a crash is a failed expectation.
+// The result of `call` in a process of its own, so that a crash is a failed expectation.
 #define EXPECT_SAYS_CLOSED(call)                    \
   EXPECT_EXIT(                                      \
       {                                             \

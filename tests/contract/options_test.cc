@@ -7,7 +7,7 @@ HOLDFAST_CONTRACT(OptionsTest);
 
 namespace {
 
-// What each way to make a lock says to these options.
+// The answer of each way to make a lock to these options.
 std::vector<std::string> refusals(Client& client, const LockOptions& options) {
   std::vector<std::string> said{
       thrown_by([&] { client.mutex("x", options); }),

@@ -17,7 +17,7 @@ class SqliteFileTest : public SqliteTest {
   void write_file(const std::string& bytes) const {
     std::ofstream(file(), std::ios::binary | std::ios::trunc) << bytes;
   }
-  // What opening and, if that works, using it comes to.
+  // The result of opening it and, if that works, of using it.
   std::string open_and_use() const {
     Result<Client> client = Client::open(url());
     if (!client) return told(client.failure());

@@ -1,4 +1,4 @@
-// What the SQLite engine does about reboots, deleted side files, lost messages, and processes that
+// The SQLite engine under reboots, deleted side files, lost messages, and processes that
 // stand still.
 #include <sched.h>
 #include <sys/mount.h>
@@ -21,7 +21,7 @@ class SqliteBootTest : public SqliteTest {
   Handle detached(const std::string& name, Duration ttl) const {
     return open().mutex(name, {.ttl = ttl}).acquire().value().detach().value();
   }
-  // What try_acquire() comes to in a process that sees another boot id; "cannot" if there can be
+  // The result of try_acquire() in a process that sees another boot id; "cannot" if there can be
   // none here. REQUIRES: this process has no client, which the forked one would inherit.
   std::string outcome_under_another_boot_id(const std::string& name) const {
     const std::string boot_id = folder() / "boot_id";

@@ -76,7 +76,7 @@ TEST_F(SqliteReplacedTest, AfterTheDatabaseIsDeletedTokensGoOnAboveWhatWasForgot
 
 // ---- Under a client that uses it ---------------------------------------------------------------
 
-// What can be done to the files, and whether newcomers can see that somebody uses what is gone.
+// Things that can be done to the files, and whether newcomers can see that somebody uses what is gone.
 struct Harm {
   std::string name;
   std::vector<const char*> removed;
@@ -151,7 +151,7 @@ TEST_P(SqliteHarmTest, AWaiterAndItsClientAreTold) {
   const Result<Lease> outcome = waiting.get();
   EXPECT_EQ(outcome_of(outcome), "misconfigured");
   EXPECT_THAT(outcome.message(), testing::HasSubstr("removed or replaced"));
-  // What its client holds besides is not renewed for a long time, but the waiter has noticed.
+  // Other holds of its client are not renewed for a long time, but the waiter has noticed.
   EXPECT_TRUE(eventually([&] { return other.lost().stop_requested(); }));
   EXPECT_EQ(outcome_of(other.release()), "not_held");
 }

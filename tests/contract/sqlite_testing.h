@@ -1,4 +1,4 @@
-// What the tests of the SQLite engine alone share.
+// Shared by the tests of the SQLite engine alone.
 #pragma once
 
 #include <sqlite3.h>

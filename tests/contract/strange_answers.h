@@ -1,4 +1,4 @@
-// What a client makes of a database server that answers something else than it was asked: a failure with a
+// A client of a database server that answers something else than it was asked returns a failure with a
 // message, within its time. Never a crash, never a hang, and nothing is stranded.
 #pragma once
 

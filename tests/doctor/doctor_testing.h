@@ -1,32 +1,11 @@
-// What the tests of examinations have in common.
+// Shared by the tests of examinations.
 #pragma once
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <chrono>
-#include <string>
-
-#include "holdfast/holdfast.h"
+#include "lock_testing.h"
 
 namespace holdfast::doctor_tests {
 
-using namespace std::chrono_literals;  // NOLINT(google-build-using-namespace): test code
-using testing::HasSubstr;
-
-inline Client open(const std::string& url) { return Client::open(url).value(); }
-
-// "granted", or "misconfigured: why".
-template <class T>
-std::string told(const Result<T>& result) {
-  return result ? "granted" : std::string(code_name(result.code())) + ": " + result.message();
-}
-
-// How one who tries to lock at `url` fares.
-inline std::string try_at(const std::string& url, const LockOptions& options = {}) {
-  Client client = open(url);
-  return told(client.mutex("x", options).try_acquire());
-}
+using namespace lock_testing;  // NOLINT(google-build-using-namespace): test code
 
 // The finding with this id; one without an id if there is none.
 inline Finding finding(const Examination& found, const std::string& id) {

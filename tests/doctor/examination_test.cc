@@ -1,4 +1,4 @@
-// What real servers say of themselves, and what `require` gets of them.
+// Real servers' reports of themselves, and what `require` makes of them.
 #include "doctor_testing.h"
 #include "etcd_server.h"
 #include "mariadb_server.h"

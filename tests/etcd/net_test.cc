@@ -1,44 +1,21 @@
-// Every wait has a net: whatever notification is lost, the waiter looks for itself, after half of its
-// ttl and at most 15 s (plus a fifth, which is the jitter).
-#include "deaf_proxy.h"
+// Notifications that are lost (see missed_wakeups.h), and permits that nobody tells of.
 #include "etcd_testing.h"
+#include "missed_wakeups.h"
 
 namespace holdfast::etcd_tests {
 namespace {
 
 using test::DeafProxy;
 
-enum class Kind { exclusive, shared, permit };
-
-Result<Lease> take(Client& client, Kind kind, const LockOptions& options, Duration patience) {
-  switch (kind) {
-    case Kind::exclusive: return client.mutex("x", options).try_acquire_for(patience);
-    case Kind::shared: return client.shared_mutex("x", options).try_acquire_shared_for(patience);
-    case Kind::permit: return client.semaphore("x", 1, options).try_acquire_for(patience);
-  }
-  return Failure(Code::invalid_argument, "");
-}
-
 class EtcdNet : public testing::TestWithParam<Kind> {};
+HOLDFAST_WITH_EACH_KIND(EtcdNet);
 
-// given  a waiter behind a holder; its connection answers calls, and swallows watch events
-// when   the holder releases
-// then   the waiter finds that out by itself
 TEST_P(EtcdNet, AWaiterThatHearsNothingLooksForItself) {
   EtcdServer server;
   DeafProxy proxy(server.port(), DeafProxy::Protocol::etcd);
   Client client = open(server.url_of({proxy.port()}));
   Client other = open(server.url());
-  const Kind first = GetParam() == Kind::permit ? Kind::permit : Kind::exclusive;
-  Lease lease = take(other, first, kLong, 0s).value();
-  Pending waiting = in_thread([&] { return take(client, GetParam(), {.ttl = 4s}, 60s); });
-  ASSERT_TRUE(eventually([&] { return waiters(other, "x") == 1; }));
-  pause_for(300ms);  // Its watches are up, and it knows.
-  proxy.deafen(true);
-  ASSERT_EQ(told(lease.release()), "granted");
-  ASSERT_TRUE(arrives(waiting)) << "stranded";
-  EXPECT_EQ(told(waiting.get()), "granted");
-  EXPECT_GT(proxy.swallowed(), 0) << "nothing was lost: this test proves nothing";
+  expect_a_deaf_waiter_finds_out(client, other, GetParam(), proxy);
 }
 
 // The same, and the connection is half-open: nothing comes back, and nobody says why.
@@ -47,27 +24,8 @@ TEST_P(EtcdNet, AWaiterOnAHalfOpenConnectionFindsAnotherOne) {
   Proxy proxy(server.port());
   Client client = open(server.url_of({proxy.port()}) + "?command_timeout_ms=1000");
   Client other = open(server.url());
-  const Kind first = GetParam() == Kind::permit ? Kind::permit : Kind::exclusive;
-  Lease lease = take(other, first, kLong, 0s).value();
-  Pending waiting = in_thread([&] { return take(client, GetParam(), {.ttl = 10s}, 60s); });
-  ASSERT_TRUE(eventually([&] { return waiters(other, "x") == 1; }));
-  proxy.cut();
-  ASSERT_EQ(told(lease.release()), "granted");
-  ASSERT_TRUE(arrives(waiting)) << "stranded";
-  EXPECT_EQ(told(waiting.get()), "granted");
+  expect_a_waiter_finds_out(client, other, GetParam(), 10s, [&] { proxy.cut(); });
 }
-
-std::string name_of_kind(const testing::TestParamInfo<Kind>& kind) {
-  switch (kind.param) {
-    case Kind::exclusive: return "Exclusive";
-    case Kind::shared: return "Shared";
-    case Kind::permit: return "Permit";
-  }
-  return "";
-}
-
-INSTANTIATE_TEST_SUITE_P(, EtcdNet, testing::Values(Kind::exclusive, Kind::shared, Kind::permit),
-                         name_of_kind);
 
 // An observer has no lease of its own whose renewals would fail: only a look tells it.
 TEST(EtcdObserver, AnObserverOnAHalfOpenConnectionIsToldAllTheSame) {

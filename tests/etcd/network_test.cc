@@ -1,4 +1,4 @@
-// What the network does between a client and etcd: lost answers, silence, broken connections.
+// The network between a client and etcd: lost answers, silence, broken connections.
 #include "etcd_testing.h"
 
 namespace holdfast::etcd_tests {

@@ -1,4 +1,4 @@
-// What happens to the keys and leases of a lock behind its holder's back.
+// Keys and leases of a lock that change behind its holder's back.
 #include <sstream>
 
 #include "etcd_testing.h"

@@ -46,7 +46,7 @@ Failed code_of(const Result<T>& result) {
   return {result.code(), result.message()};
 }
 
-// What a get that must succeed shows.
+// Shows the result of a get that must succeed.
 std::string value_in(RedisFence& fence, std::string_view key, const Ticket& ticket) {
   const Result<std::optional<std::string>> value = fence.get(key, ticket);
   if (!value) return "failed: " + value.message();
@@ -337,7 +337,7 @@ TEST_F(RedisFenceTest, OfRacingClientsTheHighestTokenHasTheLastWord) {
         const Result<void> written = mine.set("k", token, token.str());
         if (written) ++admitted;
         if (!written && written.code() != Code::stale_token) ++surprises;
-        // What a reader is shown is from no one newer than itself.
+        // No value that a reader is shown is from a newer ticket than its own.
         const auto seen = mine.get("k", token);
         if (seen && (!written || seen->value_or("") != token.str())) ++surprises;
       }

@@ -1,4 +1,4 @@
-// What the fuzzers share. Each defines LLVMFuzzerTestOneInput(), which libFuzzer calls with one
+// Shared by the fuzzers. Each defines LLVMFuzzerTestOneInput(), which libFuzzer calls with one
 // input after the other; a crash, a sanitizer's report or a failed must() is a finding.
 #pragma once
 

@@ -12,7 +12,7 @@
 namespace holdfast::test {
 namespace {
 
-// What the program said, and how it ended.
+// The output of the program, and how it ended.
 std::string run_program(const std::string& url, bool late) {
   const std::string command = "HOLDFAST_TEST_URL='" + url + "' " +
                               (late ? "HOLDFAST_TEST_LATE=1 " : "") +

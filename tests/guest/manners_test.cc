@@ -21,7 +21,7 @@ namespace {
 
 using namespace std::chrono_literals;  // NOLINT(google-build-using-namespace): test code
 
-// What belongs to the host, as text that can be compared.
+// The host's own state, as text that can be compared.
 std::map<std::string, std::string> possessions() {
   std::map<std::string, std::string> all;
   const auto bytes_of = [](const auto& value) {

@@ -30,7 +30,7 @@ std::map<std::pair<std::string, int>, Child>& children() {
   return all;
 }
 
-// Who tells how long a queue is, without our engines: any client that starts quickly.
+// Tells how long a queue is, without our engines: any client that starts quickly will do.
 const char* observer(Engine engine) { return engine == Engine::zookeeper ? "kazoo" : "etcd-go"; }
 constexpr int kObserver = 100;
 
@@ -43,7 +43,7 @@ QueueInteropTest::QueueInteropTest(Engine engine) : engine_(engine), url_(server
   lock_ = "lock-" + std::to_string(++locks);
 }
 
-// What a failed test has left half done is not for the next.
+// The remains of a failed test must not disturb the next.
 void QueueInteropTest::TearDown() {
   if (HasFailure()) children().clear();
 }

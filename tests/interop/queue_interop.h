@@ -36,7 +36,7 @@ std::ostream& operator<<(std::ostream& out, const QueuePeer& peer);
 
 class QueueInteropTest : public testing::Test {
  protected:
-  // Whoever waits for a lock that is set free must have it by then: its holder's ttl is far longer.
+  // A waiter must have a lock that is set free by then: its holder's ttl is far longer.
   static constexpr Duration kSoon = std::chrono::seconds(10);
   static constexpr Duration kLongTtl = std::chrono::seconds(60);
   // One whose end a test can wait for. etcd's are whole seconds.

@@ -36,7 +36,7 @@ const Peer kRedisPy{.name = "redis-py", .key_prefix = "", .letter = 'p'};
 const Peer kRedlock{.name = "redlock", .key_prefix = "", .letter = 'r'};
 const Peer kRedisSemaphore{.name = "redis-semaphore", .key_prefix = "mutex:", .letter = 's'};
 
-// Whoever waits for a lock that is set free must have it by then: its holder's ttl is far longer.
+// A waiter must have a lock that is set free by then: its holder's ttl is far longer.
 constexpr Duration kSoon = 2s;
 constexpr Duration kLongTtl = 30s;
 // One whose end a test can wait for.
@@ -212,7 +212,7 @@ TEST_P(RedisInteropTest, APeersReleaseAfterItsExpiryDoesNotFreeOurLock) {
   them.stop();
   ASSERT_THAT(us.ask(ours("acquire", kLongTtl)), StartsWith("granted"));
   them.resume();
-  // What a library says to that differs: redis-semaphore does not know. What it does is the point.
+  // Libraries answer that differently: redis-semaphore does not know. The effect is the point.
   EXPECT_THAT(them.ask("release"), testing::AnyOf("not_held", "ok"));
   EXPECT_EQ(other.ask(theirs("try", kLongTtl)), "busy");
   EXPECT_EQ(us.ask(renew(kLongTtl)), "ok") << "our lock is gone";

@@ -1,4 +1,4 @@
-// What the lock protects in these tests: files that any language can use, and that show when two
+// The data that the lock protects in these tests: files that any language can use, and that show when two
 // were inside at once. peers/peer.mjs and peers/redis_py_peer.py do the same in their languages.
 //
 //   FILE          a number; each pass reads it, adds one and writes it back, not in one step

@@ -1,4 +1,5 @@
-// What can happen to what stands in a memcached: restarts, flushes, evictions, foreign items.
+// Data in a memcached that is lost or changed: restarts, flushes, evictions, foreign items.
+#include "lossy_network.h"
 #include "memcached_testing.h"
 
 namespace holdfast::memcached_tests {
@@ -50,17 +51,7 @@ TEST(MemcachedRestart, RenewalByAHolderOfBeforeDoesNotOverwriteTheSuccessor) {
 }
 
 TEST(MemcachedRestart, ALeaseIsLostWithTheDataAndSaysSo) {
-  MemcachedServer server;
-  Client client = open(server.url());
-  Result<Lease> lease = client.mutex("x", {.ttl = 3s}).try_acquire();
-  ASSERT_EQ(told(lease), "granted");
-  server.restart();
-  const BootTime restarted = BootClock::now();
-  EXPECT_TRUE(eventually([&] { return lease->lost().stop_requested(); }));
-  EXPECT_LT(since(restarted), 3s);
-  const Result<Lease> next = client.mutex("x", kLong).try_acquire();
-  ASSERT_EQ(told(next), "granted");
-  EXPECT_GT(next->token(), lease->token());
+  expect_a_lease_is_lost_with_the_data<MemcachedServer>(3s);
 }
 
 TEST(MemcachedRestart, WaitersOutliveItAndGetTheLock) {
@@ -81,51 +72,17 @@ TEST(MemcachedRestart, WaitersOutliveItAndGetTheLock) {
 }
 
 TEST(MemcachedRestart, AServerThatIsGoneIsNamedAtOnceAndUsedWhenItIsBack) {
-  MemcachedServer server;
-  Client client = open(server.url());
-  ASSERT_EQ(told(client.mutex("x", kLong).try_acquire()), "granted");
-  server.kill();
-  for (int i = 0; i < 3; ++i) {
-    const BootTime begun = BootClock::now();
-    const std::string said = told(client.mutex("x", kLong).try_acquire());
-    // The first may have left before the end of the connection was seen.
-    EXPECT_THAT(said, StartsWith(i == 0 ? "un" : "unreachable"));
-    EXPECT_THAT(said, HasSubstr("127.0.0.1:" + std::to_string(server.port())));
-    EXPECT_LT(since(begun), 2s);
-  }
-  server.restart();
-  EXPECT_EQ(told(client.mutex("x", kLong).try_acquire()), "granted");
+  expect_a_dead_server_is_named_and_used_again<MemcachedServer>();
 }
 
 // ---- A server that stands still -----------------------------------------------------------------
 
 TEST(MemcachedPause, AStoppedServerIsWaitedForAndUsedAgain) {
-  MemcachedServer server;
-  Client client = open(server.url() + "?command_timeout_ms=300");
-  Result<Lease> lease = client.mutex("x", kLong).try_acquire();
-  ASSERT_EQ(told(lease), "granted");
-  server.pause();
-  const Result<Lease> stopped = client.mutex("y", kLong).try_acquire();
-  EXPECT_THAT(outcome_of(stopped), testing::AnyOf("unknown", "unreachable"));
-  EXPECT_EQ(outcome_of(client.inspect("x")), "unreachable");
-  server.resume();
-  EXPECT_EQ(told(client.mutex("z", kLong).try_acquire_for(10s)), "granted");
-  EXPECT_EQ(told(lease->renew()), "granted");
-  EXPECT_EQ(told(lease->release()), "granted");
-  expect_free_soon(client, "y", 5s);  // what was executed late has been taken back
+  expect_a_stopped_server_is_waited_for<MemcachedServer>();
 }
 
 TEST(MemcachedPause, ALeaseOutlivesAStopThatIsShorterThanItsTtl) {
-  MemcachedServer server;
-  Client client = open(server.url() + "?command_timeout_ms=300");
-  Result<Lease> lease = client.mutex("x", {.ttl = 4s}).try_acquire();
-  ASSERT_EQ(told(lease), "granted");
-  server.pause();
-  pause_for(2s);
-  server.resume();
-  pause_for(3s);
-  EXPECT_TRUE(lease->held());
-  EXPECT_EQ(told(lease->release()), "granted");
+  expect_a_lease_outlives_a_short_stop<MemcachedServer>();
 }
 
 // ---- Tokens -------------------------------------------------------------------------------------
@@ -173,7 +130,7 @@ TEST(MemcachedTokens, AForeignItemInTheirPlaceIsNamedAndNothingIsLeftBehind) {
   EXPECT_FALSE(present(server, "x")) << "a lock that nobody was given";
 }
 
-// Who looks at once sees the token all the same.
+// A look at once shows the token all the same.
 TEST(MemcachedTokens, AreShownByWhoeverLooksRightAfterTheGrant) {
   MemcachedServer server;
   Client client = open(server.url());

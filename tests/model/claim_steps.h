@@ -74,7 +74,7 @@ class ClaimSteps : private Steps {
     Token token = attempt_of(claim).guess;
     if (token <= before.floor) return;
     if (rules_.counters) {
-      // Whoever asks twice gets the number that it has: the mistake is not a lost reply.
+      // A claim that asks twice gets the number that it has: the mistake is not a lost reply.
       if (before.fence == config_.sizes.tokens || has_number(before, claim)) return;
       token = before.fence + 1;
     }
@@ -126,7 +126,7 @@ class ClaimSteps : private Steps {
     return count >= config_.majority();
   }
 
-  // What the client saw of F decides which token it proposes; it may have seen anything.
+  // The values of F that the client saw decide which token it proposes; it may have seen anything.
   void fences(int n, Claim claim) {
     const Node& before = node(n);
     if (rules_.counters || config_.one_guess) return;
@@ -207,7 +207,7 @@ class ClaimSteps : private Steps {
     return votes >= config_.majority() ? static_cast<Token>(std::bit_width(numbers)) : Token{0};
   }
 
-  // Who accepted what was granted does not matter any more: fewer states.
+  // It does not matter any more which nodes accepted the grant: fewer states.
   void forget(State& state, Claim claim, Token token) {
     for (Node& each : state.nodes) {
       for (Epoch epoch = 1; epoch <= kMaxEpochs; ++epoch) {

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kMaxStates = 150'000'000;
 
-// What a run came across. A run without violations that saw none of this would say nothing.
+// Counts of what a run came across. A run without violations that saw none of this would say nothing.
 struct Coverage {
   std::uint64_t states_with_grants = 0;
   std::uint64_t first_round = 0;   // grants by votes

@@ -1,4 +1,4 @@
-// What must be true in every state. "Granted" means that a majority has accepted the token for the
+// Properties that must hold in every state. "Granted" means that a majority has accepted the token for the
 // claim in one epoch: the earliest moment at which its client could count.
 //
 //   unique     No two claims are granted the same token.

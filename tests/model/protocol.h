@@ -41,7 +41,7 @@ struct Step {
   Epoch epoch = 0;
   Claim next = 0;  // kExpire, kRelease: to whom the word passes (0: to nobody)
   int other = -1;  // kRead: whose F is read; kRefound, kAdopt: the nodes, as bits
-  // What came of it.
+  // The result.
   bool accepted = false;
   Token granted = 0;  // the claim has its majority with this step
 };

@@ -1,4 +1,4 @@
-// What the model checker knows of a cluster at one moment: the nodes, and of the attempts only what
+// The model checker's state of a cluster at one moment: the nodes, and of the attempts only what
 // others could tell apart. Plain values; protocol.h says how one state follows another.
 //
 // Requests are never taken away once they were sent: that is what makes delay, reordering,
@@ -28,7 +28,7 @@ using Epoch = std::uint8_t;
 // kClosed: it was restarted with data, whose age nobody knows.
 enum class Marker : std::uint8_t { kOpen, kBlank, kJoining, kClosed };
 
-// What one node said to one claim in all its lives: replies survive the node's memory.
+// The answers of one node to one claim in all its lives: replies survive the node's memory.
 struct Replies {
   std::uint8_t locked = 0;     // bit e-1: it locked for this claim in epoch e
   std::uint16_t accepted = 0;  // bit accepted_bit(e, t): it accepted t in epoch e

@@ -1,17 +1,11 @@
 // Readers and writers at the fence of sql.h, and programs without modes beside them.
-#include <random>
-
-#include "fence/lock_history_testing.h"
-#include "holdfast/sql.h"
+#include "fence_modes.h"
 #include "mysql_testing.h"
 
 namespace holdfast::mysql_tests {
 namespace {
 
 using sql::Dialect;
-
-Ticket reader(std::uint64_t token) { return {Token(token), Mode::shared}; }
-Ticket writer(std::uint64_t token) { return {Token(token), Mode::exclusive}; }
 
 class MysqlFenceModes : public MysqlTest {
  protected:
@@ -53,6 +47,8 @@ class MysqlFenceModes : public MysqlTest {
     return cell == "1";
   }
 
+  const Enter enter_ = [this](const Ticket& ticket) { return enter(ticket); };
+  const OldEnter old_enter_ = [this](Token token) { return old_enter(token); };
   MariadbClient client_{server().port(), "holdfast"};
 };
 
@@ -60,34 +56,20 @@ TEST_F(MysqlFenceModes, AnswersAsTheHistoryDemands) {
   for (const char* level : {"REPEATABLE READ", "READ COMMITTED"}) {
     SetUp();
     client_.query(std::string("SET SESSION TRANSACTION ISOLATION LEVEL ") + level);
-    fence_testing::expect_fence_of(std::random_device()(), 400,
-                                   [this](const Ticket& ticket) { return enter(ticket); });
+    expect_fence_of_any_history(enter_);
   }
 }
 
 TEST_F(MysqlFenceModes, WithAnEarlierVersionInTurnNobodyLateIsAdmittedAndNoValidWriterRefused) {
-  fence_testing::expect_fence_of_two_versions(
-      std::random_device()(), 400, [this](const Ticket& ticket) { return enter(ticket); },
-      [this](Token token) { return old_enter(token); });
+  expect_fence_beside_an_earlier_version(enter_, old_enter_);
 }
 
 TEST_F(MysqlFenceModes, AMarkOfOneNumberCountsAsBoth) {
-  EXPECT_TRUE(old_enter(Token(33)));
-  EXPECT_FALSE(enter(reader(32)));
-  EXPECT_TRUE(enter(reader(35)));
-  EXPECT_TRUE(enter(reader(34)));
-  EXPECT_FALSE(enter(reader(32)));
-  EXPECT_FALSE(old_enter(Token(34)));
-  EXPECT_TRUE(old_enter(Token(40)));
-  EXPECT_FALSE(enter(reader(39)));
+  expect_a_mark_of_one_number_to_count_as_both(enter_, old_enter_);
 }
 
 TEST_F(MysqlFenceModes, ATokenShownAsSharedThenAsExclusiveShutsLateReadersOut) {
-  EXPECT_TRUE(enter(writer(3)));
-  EXPECT_TRUE(enter(reader(5)));
-  EXPECT_TRUE(enter(reader(7)));
-  EXPECT_TRUE(enter(writer(7)));
-  EXPECT_FALSE(enter(reader(5)));
+  expect_an_upgraded_token_to_shut_late_readers_out(enter_);
 }
 
 // A snapshot that was taken before the mark was raised must not hide that.
@@ -126,12 +108,7 @@ TEST_F(MysqlFenceModes, ReadersAndWritersOfDifferentResourcesDoNotWaitForEachOth
 
 TEST_F(MysqlFenceModes, AMissingTableIsNamedByTheServer) {
   client_.query("DROP TABLE holdfast_fence_writer");
-  try {
-    enter(writer(5));
-    ADD_FAILURE() << "admitted without its table";
-  } catch (const std::runtime_error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("holdfast_fence_writer"));
-  }
+  expect_the_missing_table_to_be_named(enter_);
   client_.query("ROLLBACK");
   SetUp();
   EXPECT_TRUE(enter(writer(5)));

@@ -1,42 +1,15 @@
-// What the MySQL tests have in common: a server, clients, impatience, and what must be left behind:
-// nothing.
+// Shared by the tests of MySQL and MariaDB: a server per process, and the recipes that live in a session.
 #pragma once
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <atomic>
-#include <chrono>
-#include <string>
-#include <thread>
-#include <vector>
-
-#include "contract.h"
-#include "holdfast/holdfast.h"
+#include "lock_testing.h"
 #include "mariadb_server.h"
 #include "product.h"
-#include "proxy.h"
 
 namespace holdfast::mysql_tests {
 
-using namespace std::chrono_literals;  // NOLINT(google-build-using-namespace): test code
-using contract::arrives;
-using contract::eventually;
-using contract::in_thread;
-using contract::outcome_of;
-using contract::pause_for;
-using contract::Pending;
+using namespace lock_testing;  // NOLINT(google-build-using-namespace): test code
 using test::MariadbClient;
 using test::MariadbServer;
-using test::Proxy;
-using testing::HasSubstr;
-using testing::StartsWith;
-
-// "granted", or "misconfigured: why".
-template <class T>
-std::string told(const Result<T>& result) {
-  return result ? "granted" : std::string(code_name(result.code())) + ": " + result.message();
-}
 
 // Whether the servers here are MySQL itself, and not MariaDB.
 inline bool on_mysql() {
@@ -44,28 +17,8 @@ inline bool on_mysql() {
   return mysql;
 }
 
-// Long enough that whoever waits for its end has failed.
-inline constexpr LockOptions kLong{.ttl = 30s};
-
-inline Client open(const std::string& url, ClientOptions options = {}) {
-  return Client::open(url, std::move(options)).value();
-}
-
 inline std::string url_through(const Proxy& proxy, const std::string& recipe) {
   return "mysql://root@127.0.0.1:" + std::to_string(proxy.port()) + "/holdfast?recipe=" + recipe;
-}
-
-// How one who tries to lock at `url` fares.
-inline std::string try_at(const std::string& url) {
-  Result<Client> client = Client::open(url);
-  if (!client) return told(client);
-  return told(client->mutex("x", kLong).try_acquire());
-}
-
-// Somebody gets `name` within `patience`; nothing of anybody's stands in the way longer.
-inline void expect_free_soon(Client& client, const Name& name, Duration patience = 10s) {
-  const Result<Lease> lease = client.mutex(name, kLong).try_acquire_for(patience);
-  EXPECT_EQ(told(lease), "granted") << name.display() << " is stranded";
 }
 
 class MysqlTest : public testing::Test {

@@ -1,6 +1,7 @@
 // Locks on several MariaDB servers of which one can be written: it is found, followed, and never mistaken.
 #include <algorithm>
 
+#include "database_faults.h"
 #include "mysql_testing.h"
 
 namespace holdfast::mysql_tests {
@@ -158,29 +159,11 @@ TEST_P(MysqlPair, ARenewalAtAServerThatBecameReadOnlyIsNone) {
 
 TEST_P(MysqlPair, AWaiterIsServedByTheReplicaThatTookOver) {
   Pair pair;
-  Client holder = open(url(pair));
-  Client waiter = open(url(pair));
-  Lease lease = holder.mutex("x", {.ttl = 4s}).acquire().value();
-  const Token token = lease.token();
-  Pending waiting = in_thread([&] { return waiter.mutex("x", {.ttl = 4s}).try_acquire_for(30s); });
-  ASSERT_TRUE(eventually([&] {
-    const Result<LockInfo> info = holder.inspect("x");
-    return info && info->waiters.size() == 1;
-  }));
-  pair.catch_up();
-  pair.primary.kill();
-  pair.promote();
-  if (is_table()) {
-    pause_for(2s);
-    EXPECT_TRUE(lease.held());
-    EXPECT_FALSE(contract::is_ready(waiting));
-    EXPECT_EQ(told(lease.release()), "granted");
-  }
-  ASSERT_TRUE(arrives(waiting));
-  const Result<Lease> next = waiting.get();
-  ASSERT_EQ(told(next), "granted");
-  EXPECT_FALSE(lease.held()) << "two hold it";
-  EXPECT_GT(next->token(), token);
+  expect_a_waiter_is_served_by_the_successor(url(pair), is_table(), [&] {
+    pair.catch_up();
+    pair.primary.kill();
+    pair.promote();
+  });
 }
 
 TEST_P(MysqlPair, ASilentServerCostsLittle) {

@@ -1,9 +1,5 @@
 // Locks that live in a session: how they end when it does, and what keeps it from ending.
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <array>
-
+#include "database_faults.h"
 #include "mysql_testing.h"
 
 namespace holdfast::mysql_tests {
@@ -54,38 +50,8 @@ TEST_P(MysqlSession, AWaiterOutlastsARestartOfTheServer) {
   EXPECT_EQ(told(waiting.get()), "granted");
 }
 
-// A process that forked a helper is killed; the helper lives on. The lock was the dead one's.
 TEST_P(MysqlSession, AForkedHelperDoesNotKeepTheLockOfItsDeadParent) {
-  std::array<int, 2> ends{};
-  ASSERT_EQ(pipe(ends.data()), 0);
-  const std::string where = url();
-  const pid_t parent = fork();
-  if (parent == 0) {
-    alarm(60);
-    Result<Client> own = Client::open(where);
-    if (own) {
-      const Result<Lease> lease = own->mutex("forked", {.ttl = 1h}).acquire();
-      const pid_t helper = fork();
-      if (helper == 0) {
-        alarm(60);
-        pause();
-        _exit(0);
-      }
-      static_cast<void>(!write(ends[1], &helper, sizeof helper));
-      pause();
-    }
-    _exit(0);
-  }
-  close(ends[1]);
-  pid_t helper = 0;
-  ASSERT_EQ(read(ends[0], &helper, sizeof helper), ssize_t{sizeof helper});
-  Client client = open(url());
-  EXPECT_EQ(outcome_of(client.mutex("forked").try_acquire()), "busy");
-  kill(parent, SIGKILL);
-  waitpid(parent, nullptr, 0);
-  EXPECT_EQ(told(client.mutex("forked").try_acquire_for(10s)), "granted");
-  kill(helper, SIGKILL);
-  close(ends[0]);
+  expect_a_forked_helper_keeps_no_lock(url());
 }
 
 TEST_P(MysqlSession, ACancelledWaitLeavesNoSessionInTheServer) {

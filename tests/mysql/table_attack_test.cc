@@ -11,10 +11,6 @@ constexpr Duration kWoken = 5s;
 
 class MysqlTableAttack : public MysqlTest {
  protected:
-  static std::size_t waiters(Client& client, const Name& name) {
-    const Result<LockInfo> info = client.inspect(name);
-    return info ? info->waiters.size() : 0;
-  }
   static std::string url(const std::string& prefix) { return server().url("prefix=" + prefix); }
   // The session that has the name of the first waiter; "0" if there is none.
   static std::string session_of_first(const std::string& key) {

@@ -1,11 +1,9 @@
 // The recipe `table` when clients fall silent, rows stay locked, and rows are forgotten.
+#include "database_faults.h"
 #include "mysql_testing.h"
 
 namespace holdfast::mysql_tests {
 namespace {
-
-using test::Direction;
-using test::ProxyMode;
 
 std::string url_of(const Proxy& proxy, const std::string& prefix) {
   return "mysql://root@127.0.0.1:" + std::to_string(proxy.port()) + "/holdfast?prefix=" + prefix;
@@ -27,10 +25,14 @@ class MysqlTableFaults : public MysqlTest {
     }
   }
   // A transaction that keeps a row, as a program does that we know nothing of.
-  static void lock_row(MariadbClient& blocker, const std::string& key) {
-    blocker.query("BEGIN");
-    blocker.query("SELECT 1 FROM holdfast_lock WHERE name = '" + key + "' FOR UPDATE");
+  void lock_row(const std::string& key) {
+    blocker_.query("BEGIN");
+    blocker_.query("SELECT 1 FROM holdfast_lock WHERE name = '" + key + "' FOR UPDATE");
   }
+  void unlock_row() { blocker_.query("ROLLBACK"); }
+
+ private:
+  MariadbClient blocker_{server().port(), "holdfast"};
 };
 
 // As a client that is stopped, or whose network is gone, after any of its requests: the server hears nothing more,
@@ -57,95 +59,29 @@ TEST_F(MysqlTableFaults, ASilentClientKeepsNoRowLocked) {
 TEST_F(MysqlTableFaults, CallersOfALockedRowDoNotCostAnotherLease) {
   Client client = open(server().url("prefix=crowd:"));
   make_row(client, "frozen");
-  Result<Lease> lease = client.mutex("other", {.ttl = 3s}).try_acquire();
-  ASSERT_EQ(told(lease), "granted");
-  MariadbClient blocker(server().port(), "holdfast");
-  lock_row(blocker, "crowd:frozen");
-  std::vector<std::future<std::string>> callers;
-  for (int i = 0; i < 8; ++i) {
-    callers.push_back(std::async(std::launch::async, [&] {
-      return told(client.mutex("frozen", kLong).try_acquire_for(20s));
-    }));
-  }
-  const BootTime end = BootClock::now() + 4s;
-  while (BootClock::now() < end && lease->held()) pause_for(50ms);
-  EXPECT_TRUE(lease->held());
-  const BootTime releasing = BootClock::now();
-  EXPECT_EQ(told(lease->release()), "granted");
-  EXPECT_LT(BootClock::now() - releasing, 3s);
-  blocker.query("ROLLBACK");
-  for (std::future<std::string>& each : callers) EXPECT_EQ(each.get(), "granted");
+  expect_callers_of_a_locked_row_cost_no_other_lease(
+      client, [this] { lock_row("crowd:frozen"); }, [this] { unlock_row(); });
 }
 
 TEST_F(MysqlTableFaults, ALockedRowDelaysTheRenewalOfNoOther) {
   Client client = open(server().url("prefix=apart:"));
-  std::vector<Lease> leases;
-  for (const char* name : {"a", "frozen", "b"}) {
-    leases.push_back(client.mutex(name, {.ttl = 6s}).try_acquire().value());
-  }
-  MariadbClient blocker(server().port(), "holdfast");
-  lock_row(blocker, "apart:frozen");
-  // Until what is frozen is lost, and another ttl.
-  ASSERT_TRUE(eventually([&] { return !leases[1].held(); }));
-  pause_for(6s);
-  EXPECT_TRUE(leases[0].held());
-  EXPECT_TRUE(leases[2].held());
-  blocker.query("ROLLBACK");
+  expect_a_locked_row_delays_no_other_renewal(
+      client, 6s, [this] { lock_row("apart:frozen"); }, [this] { unlock_row(); });
 }
 
-// Notifications are lost with the connection that they come on, and nobody is told. Others are quick.
 TEST_F(MysqlTableFaults, AWaiterWhoseConnectionsAreDeadGetsIn) {
-  // It looks by itself less often than a grant lasts that nobody takes up.
-  const LockOptions ttl{.ttl = 8s};
   Proxy proxy(server().port());
   Client deaf = open(url_of(proxy, "deaf:"), ClientOptions{.request_timeout = 1s});
-  Client others[2] = {open(server().url("prefix=deaf:")), open(server().url("prefix=deaf:"))};
-  Lease first = others[0].mutex("x", ttl).acquire().value();
-  Pending waiting = in_thread([&] { return deaf.mutex("x", ttl).try_acquire_for(12s); });
-  ASSERT_TRUE(eventually([&] { return others[0].inspect("x")->waiters.size() == 1; }));
-  proxy.cut();
-  std::atomic<bool> done = false;
-  std::vector<std::thread> threads;
-  for (Client& each : others) {
-    threads.emplace_back([&] {
-      while (!done) {
-        const Result<Lease> lease = each.mutex("x", ttl).try_acquire_for(20s);
-        pause_for(20ms);
-      }
-    });
-  }
-  ASSERT_EQ(told(first.release()), "granted");
-  EXPECT_EQ(told(waiting.get()), "granted");
-  done = true;
-  for (std::thread& each : threads) each.join();
+  expect_a_deaf_waiter_of_a_busy_row_gets_in(server().url("prefix=deaf:"), deaf, proxy);
 }
 
 TEST_F(MysqlTableFaults, TokensGoOnAboveWhatARestoredBackupForgot) {
   MariadbServer own;
-  Client client = open(own.url());
-  Client waiting = open(own.url());
-  const auto shared = [&] { return client.shared_mutex("y", kLong).acquire_shared()->token(); };
-  const auto exclusive = [&] { return client.mutex("x", kLong).acquire()->token(); };
-  Token last = std::max(exclusive(), shared());
-  own.query("CREATE TABLE holdfast.backup AS SELECT * FROM holdfast.holdfast_lock");
-  const auto restore = [&] {
-    own.query("REPLACE INTO holdfast.holdfast_lock SELECT * FROM holdfast.backup");
-  };
-  for (int i = 0; i < 3; ++i) last = std::max({last, exclusive(), shared()});
-  restore();
-  EXPECT_GT(exclusive(), last);
-  EXPECT_GT(shared(), last);
-  // The same for one who is handed the lock.
-  Lease lease = client.mutex("x", kLong).acquire().value();
-  Pending next = in_thread([&] { return waiting.mutex("x", kLong).try_acquire_for(20s); });
-  ASSERT_TRUE(eventually([&] { return client.inspect("x")->waiters.size() == 1; }));
-  last = std::max(last, lease.token());
-  own.query("UPDATE holdfast.holdfast_lock SET token = 2 WHERE name = 'x'");
-  ASSERT_EQ(told(lease.release()), "granted");
-  ASSERT_TRUE(arrives(next));
-  const Result<Lease> won = next.get();
-  ASSERT_EQ(told(won), "granted");
-  EXPECT_GT(won->token(), last);
+  expect_tokens_above_those_of_a_backup(
+      own.url(),
+      [&] { own.query("CREATE TABLE holdfast.backup AS SELECT * FROM holdfast.holdfast_lock"); },
+      [&] { own.query("REPLACE INTO holdfast.holdfast_lock SELECT * FROM holdfast.backup"); },
+      [&] { own.query("UPDATE holdfast.holdfast_lock SET token = 2 WHERE name = 'x'"); });
 }
 
 class MysqlTableDefaults : public testing::TestWithParam<std::string> {};

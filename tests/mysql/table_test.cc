@@ -1,4 +1,5 @@
 // The recipe `table`: rows at the server, and who is woken when.
+#include "database_faults.h"
 #include "mysql_testing.h"
 
 namespace holdfast::mysql_tests {
@@ -8,16 +9,11 @@ std::string table_url(const MariadbServer& server, const std::string& options = 
   return server.url("recipe=table" + (options.empty() ? "" : "&" + options));
 }
 
-std::size_t waiters(Client& client, const Name& name) {
-  const Result<LockInfo> info = client.inspect(name);
-  return info ? info->waiters.size() : 0;
-}
-
 // A ttl whose quarter, after which a waiter looks by itself, is longer than any of these tests waits.
 constexpr LockOptions kQuiet{.ttl = 600s};
 constexpr Duration kSooner = 12s;
 
-// Who waits is told: it gets the lock long before it would look by itself.
+// A waiter is told: it gets the lock long before it would look by itself.
 void expect_quick_hand_over(Lease& lease, Pending& pending) {
   const BootTime released = BootClock::now();
   ASSERT_EQ(told(lease.release()), "granted");
@@ -224,7 +220,7 @@ TEST_F(MysqlTable, AHolderThatIsWaitedForTakesItsName) {
   expect_quick_hand_over(*lease, pending);
 }
 
-// Who leaves makes a gap in the line; those behind it are found all the same, and in their order.
+// A waiter that leaves makes a gap in the line; those behind it are found all the same, and in their order.
 TEST_F(MysqlTable, WhoStandsBehindOneThatLeftIsNext) {
   const std::string url = table_url(server(), "prefix=gap:");
   Client holder = open(url);
@@ -286,46 +282,17 @@ TEST_F(MysqlTable, ADeadWaiterIsSkippedAtOnce) {
 
 TEST_F(MysqlTable, ARestartKeepsHoldsQueuesAndTokens) {
   MariadbServer own;
-  Client holder = open(table_url(own));
-  Client waiting = open(table_url(own));
-  Result<Lease> lease = holder.mutex("x", kLong).try_acquire();
-  ASSERT_EQ(told(lease), "granted");
-  Pending pending = in_thread([&] { return waiting.mutex("x", kLong).try_acquire_for(60s); });
-  ASSERT_TRUE(eventually([&] { return waiters(holder, "x") == 1; }));
-  own.restart();
-  ASSERT_TRUE(eventually([&] { return lease->renew().ok(); }));
-  EXPECT_TRUE(lease->held());
-  EXPECT_FALSE(contract::is_ready(pending));
-  ASSERT_TRUE(eventually([&] { return waiters(holder, "x") == 1; }));
-  const Token before = lease->token();
-  ASSERT_EQ(told(lease->release()), "granted");
-  ASSERT_TRUE(arrives(pending));
-  Result<Lease> won = pending.get();
-  ASSERT_EQ(told(won), "granted");
-  EXPECT_GT(won->token(), before);
+  expect_a_restart_keeps_everything(table_url(own), [&] { own.restart(); });
 }
 
 TEST_F(MysqlTable, WhenTheClockIsSetAheadTokensStillGrow) {
   MariadbServer own({.movable_clock = true});
-  Client one = open(table_url(own));
-  Client two = open(table_url(own));
-  Result<Lease> lease = one.mutex("x", kLong).try_acquire();
-  ASSERT_EQ(told(lease), "granted");
-  own.clock().jump(1h);
-  const Result<Lease> second = two.mutex("x", kLong).try_acquire();
-  ASSERT_EQ(told(second), "granted");
-  EXPECT_GT(second->token(), lease->token());
-  EXPECT_EQ(outcome_of(lease->renew()), "not_held");
+  expect_tokens_grow_over_a_jump_ahead(table_url(own), own.clock());
 }
 
 TEST_F(MysqlTable, WhenTheClockIsSetBackNothingIsStrandedForMoreThanATtl) {
   MariadbServer own({.movable_clock = true});
-  Client one = open(table_url(own));
-  Client two = open(table_url(own));
-  const LockOptions brief{.ttl = 1s};
-  ASSERT_TRUE(one.mutex("x", brief).acquire()->detach().ok());
-  own.clock().jump(-1h);
-  EXPECT_EQ(told(two.mutex("x", brief).try_acquire_for(20s)), "granted");
+  expect_a_jump_back_strands_nothing(table_url(own), own.clock());
 }
 
 TEST_F(MysqlTable, WhoMayNotCreateTablesLearnsHowTheyAreMade) {

@@ -60,6 +60,25 @@ TEST_F(MysqlTransaction, ADelayedWriteOfAHolderThatWasCutOffChangesNothing) {
   EXPECT_EQ(total(), "10");
 }
 
+TEST_F(MysqlTransaction, ADelayedWriteOfAHolderThatLivesIsWaitedFor) {
+  MariadbClient a(server().port(), "holdfast");
+  MariadbClient b(server().port(), "holdfast");
+  a.query("BEGIN");
+  run(a, sql::lock_in_transaction(Dialect::mysql, "delayed"));
+  EXPECT_EQ(a.value("SELECT total FROM ledger"), "0");
+  std::future<void> of_b = std::async(std::launch::async, [&] {
+    b.query("BEGIN");
+    run(b, sql::lock_in_transaction(Dialect::mysql, "delayed"));
+    b.query("UPDATE ledger SET total = total + 10");
+    b.query("COMMIT");
+  });
+  EXPECT_EQ(of_b.wait_for(500ms), std::future_status::timeout) << "B did not wait";
+  a.query("UPDATE ledger SET total = 1");
+  a.query("COMMIT");
+  of_b.get();
+  EXPECT_EQ(total(), "11");
+}
+
 // Scenario 1: A is paused after its last check; B writes; A wakes and writes.
 TEST_F(MysqlTransaction, AFenceRefusesTheOldHoldersReadAndWrite) {
   MariadbClient a(server().port(), "holdfast");

@@ -62,7 +62,7 @@ done
 [[ $sqlite == yes ]] || fail 'no package depends on libsqlite3-0'
 [[ $(field "$develop_deb" Depends) == *libsqlite3-dev* ]] || fail 'libsqlite3-dev is missing'
 
-# What is inside.
+# Contents.
 for deb in "$work"/*.deb; do dpkg-deb -x "$deb" "$work/root"; done
 for file in bin/holdfast include/holdfast/holdfast.h lib/*/cmake/holdfast/holdfastConfig.cmake; do
   compgen -G "$work/root/usr/$file" >/dev/null ||

@@ -26,7 +26,7 @@ case $library in
     [[ -n $symbols ]] || fail "no symbols" "$library"
     strangers=$(awk '$1 !~ /[VWu]/' <<<"$symbols" | grep -vE " $ours" || true)
     [[ -z $strangers ]] || fail 'global symbols outside holdfast' "$(c++filt <<<"$strangers")"
-    # What is weak may also be of the standard library.
+    # A weak symbol may also be of the standard library.
     strangers=$(awk '$1 ~ /[VWu]/' <<<"$symbols" | grep -vE " ($ours|$standard|$unnamed|DW\.ref\.)" || true)
     [[ -z $strangers ]] || fail 'weak symbols of somebody else' "$(c++filt <<<"$strangers")"
     constructors=$(nm "$library" 2>/dev/null | grep '_GLOBAL__sub_I' || true)

@@ -97,7 +97,7 @@ TEST_F(PostgresConnectionTest, WhatIsSentTogetherIsOneTransaction) {
   EXPECT_FALSE(outcome.error->lost);
   EXPECT_EQ(outcome.results.size(), 1U);
   EXPECT_EQ(run(*connection, "SELECT count(*) FROM together").results.at(0).number(0, 0), 0);
-  // What was to be prepared behind the error is prepared when it is sent again.
+  // A statement that was to be prepared behind the error is prepared when it is sent again.
   outcome = run(*connection,
                 {{"INSERT INTO together VALUES(1)", {}}, {"INSERT INTO together VALUES(2)", {}}});
   ASSERT_TRUE(outcome.ok()) << outcome.error->message;

@@ -1,18 +1,13 @@
 // Readers and writers at the fence of sql.h, and programs without modes beside them.
 #include <future>
-#include <random>
 
-#include "fence/lock_history_testing.h"
-#include "holdfast/sql.h"
+#include "fence_modes.h"
 #include "postgres_testing.h"
 
 namespace holdfast::postgres_tests {
 namespace {
 
 using sql::Dialect;
-
-Ticket reader(std::uint64_t token) { return {Token(token), Mode::shared}; }
-Ticket writer(std::uint64_t token) { return {Token(token), Mode::exclusive}; }
 
 std::string joined(const std::vector<std::string>& statements) {
   std::string text;
@@ -45,6 +40,8 @@ class PostgresFenceModes : public testing::Test {
                token.str() + " THEN 1 ELSE 0 END") == "1";
   }
 
+  const Enter enter_ = [this](const Ticket& ticket) { return enter(ticket); };
+  const OldEnter old_enter_ = [this](Token token) { return old_enter(token); };
   PostgresServer& server_ = shared_server();
   test::PostgresClient client_{"127.0.0.1", server_.port()};
 };
@@ -53,34 +50,20 @@ TEST_F(PostgresFenceModes, AnswersAsTheHistoryDemands) {
   for (const char* level : {"read committed", "serializable"}) {
     client_.value("DELETE FROM holdfast_fence; DELETE FROM holdfast_fence_writer");
     client_.value(std::string("SET default_transaction_isolation = '") + level + "'");
-    fence_testing::expect_fence_of(std::random_device()(), 400,
-                                   [this](const Ticket& ticket) { return enter(ticket); });
+    expect_fence_of_any_history(enter_);
   }
 }
 
 TEST_F(PostgresFenceModes, WithAnEarlierVersionInTurnNobodyLateIsAdmittedAndNoValidWriterRefused) {
-  fence_testing::expect_fence_of_two_versions(
-      std::random_device()(), 400, [this](const Ticket& ticket) { return enter(ticket); },
-      [this](Token token) { return old_enter(token); });
+  expect_fence_beside_an_earlier_version(enter_, old_enter_);
 }
 
 TEST_F(PostgresFenceModes, AMarkOfOneNumberCountsAsBoth) {
-  EXPECT_TRUE(old_enter(Token(33)));
-  EXPECT_FALSE(enter(reader(32)));
-  EXPECT_TRUE(enter(reader(35)));
-  EXPECT_TRUE(enter(reader(34)));
-  EXPECT_FALSE(enter(reader(32)));
-  EXPECT_FALSE(old_enter(Token(34)));
-  EXPECT_TRUE(old_enter(Token(40)));
-  EXPECT_FALSE(enter(reader(39)));
+  expect_a_mark_of_one_number_to_count_as_both(enter_, old_enter_);
 }
 
 TEST_F(PostgresFenceModes, ATokenShownAsSharedThenAsExclusiveShutsLateReadersOut) {
-  EXPECT_TRUE(enter(writer(3)));
-  EXPECT_TRUE(enter(reader(5)));
-  EXPECT_TRUE(enter(reader(7)));
-  EXPECT_TRUE(enter(writer(7)));
-  EXPECT_FALSE(enter(reader(5)));
+  expect_an_upgraded_token_to_shut_late_readers_out(enter_);
 }
 
 // The least of users: it may use the tables, and neither create nor alter any.
@@ -99,12 +82,7 @@ TEST_F(PostgresFenceModes, AUserWithTheDocumentedRightsIsEnough) {
 
 TEST_F(PostgresFenceModes, AMissingTableIsNamedByTheServer) {
   client_.value("DROP TABLE holdfast_fence_writer");
-  try {
-    enter(writer(5));
-    ADD_FAILURE() << "admitted without its table";
-  } catch (const std::runtime_error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("holdfast_fence_writer"));
-  }
+  expect_the_missing_table_to_be_named(enter_);
   client_.value(joined(sql::tables(Dialect::postgres)));
   EXPECT_TRUE(enter(writer(5)));
 }

@@ -1,4 +1,5 @@
 // Locks on several PostgreSQL servers of which one can be written: it is found, followed, and never mistaken.
+#include "database_faults.h"
 #include "holdfast/versioned.h"
 #include "pair_testing.h"
 
@@ -71,30 +72,14 @@ TEST_P(PostgresPair, AHolderHoldsOnOrIsToldAtOnceWhenTheStandbyTakesOver) {
 
 TEST_P(PostgresPair, AWaiterIsServedByTheStandbyThatTookOver) {
   Pair pair;
-  Client holder = open(url_of(pair, recipe()));
-  Client waiter = open(url_of(pair, recipe()));
-  Lease lease = holder.mutex("x", {.ttl = 4s}).acquire().value();
-  const Token token = lease.token();
-  Pending waiting = in_thread([&] { return waiter.mutex("x", {.ttl = 4s}).try_acquire_for(30s); });
-  ASSERT_TRUE(eventually([&] { return waiters(holder, "x") == 1; }));
-  pair.switch_over();
-  if (is_table()) {
-    pause_for(2s);
-    EXPECT_TRUE(lease.held());
-    EXPECT_FALSE(contract::is_ready(waiting));
-    EXPECT_EQ(told(lease.release()), "granted");
-  }
-  ASSERT_TRUE(arrives(waiting));
-  const Result<Lease> next = waiting.get();
-  ASSERT_EQ(told(next), "granted");
-  EXPECT_FALSE(lease.held()) << "two hold it";
-  EXPECT_GT(next->token(), token);
+  expect_a_waiter_is_served_by_the_successor(url_of(pair, recipe()), is_table(),
+                                             [&] { pair.switch_over(); });
 }
 
 TEST_P(PostgresPair, AnOldPrimaryThatNobodyFencedIsLeftForTheNewOne) {
   Pair pair;
   Client client = open(url_of(pair, recipe()));
-  // What is renewed at the old one in vain must not be over by then.
+  // Leases that are renewed in vain at the old primary must not be over by then.
   Lease lease = client.mutex("x", {.ttl = 15s}).acquire().value();
   Lease other = client.mutex("y", {.ttl = 15s}).acquire().value();
   pair.catch_up();

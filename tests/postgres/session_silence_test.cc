@@ -1,6 +1,7 @@
-// Clients that fall silent without the end of their connection being heard: what they hold or wait for ends
-// within a stated time, and who waits on such a connection gets in by itself. And databases whose settings
+// Clients that fall silent without the end of their connection being heard: their holds and waits end within
+// a stated time, and a waiter on such a connection gets in by itself. And databases whose settings
 // are hostile to locks.
+#include "database_faults.h"
 #include "postgres_testing.h"
 
 namespace holdfast::postgres_tests {
@@ -14,40 +15,21 @@ class PostgresSessionSilence : public testing::TestWithParam<std::string> {
 INSTANTIATE_TEST_SUITE_P(All, PostgresSessionSilence, testing::Values("advisory", "row"),
                          [](const auto& recipe) { return recipe.param; });
 
-// The server grants it to the dead one first, and ends that session after its ttl.
 TEST_P(PostgresSessionSilence, ADeadWaiterKeepsTheLockForNoMoreThanItsTtl) {
   Proxy proxy(shared_server().port());
   Client holder = open(url());
   Client dead = open(url_of(proxy, "?recipe=" + GetParam()), {.request_timeout = 1s});
   Client other = open(url());
-  Lease lease = holder.mutex("dead waiter", kLong).acquire().value();
-  std::stop_source stop;
-  Pending waiting =
-      in_thread([&] { return dead.mutex("dead waiter", {.ttl = 2s}).acquire(stop.get_token()); });
-  ASSERT_TRUE(eventually([&] { return waiters(holder, "dead waiter") == 1; }));
-  proxy.cut();
-  proxy.refuse(true);
-  ASSERT_EQ(told(lease.release()), "granted");
-  EXPECT_EQ(told(other.mutex("dead waiter", kLong).try_acquire_for(20s)), "granted")
-      << "the dead one keeps it";
-  stop.request_stop();
-  ASSERT_TRUE(arrives(waiting));
-  static_cast<void>(waiting.get());
+  expect_a_dead_waiter_delays_by_its_ttl(holder, dead, other, proxy,
+                                         [&] { return waiters(holder, "dead waiter") == 1; });
 }
 
-// Its connection is dead, which nobody tells it. New ones work.
 TEST_P(PostgresSessionSilence, AWaiterOnADeadConnectionGetsInByItself) {
   Proxy proxy(shared_server().port());
   Client holder = open(url());
   Client waiter = open(url_of(proxy, "?recipe=" + GetParam()), {.request_timeout = 1s});
-  Lease lease = holder.mutex("dead link", kLong).acquire().value();
-  Pending waiting =
-      in_thread([&] { return waiter.mutex("dead link", {.ttl = 2s}).try_acquire_for(60s); });
-  ASSERT_TRUE(eventually([&] { return waiters(holder, "dead link") == 1; }));
-  proxy.cut();
-  ASSERT_EQ(told(lease.release()), "granted");
-  ASSERT_TRUE(arrives(waiting));
-  EXPECT_EQ(told(waiting.get()), "granted");
+  expect_a_waiter_on_a_dead_connection_gets_in(holder, waiter, proxy,
+                                               [&] { return waiters(holder, "dead link") == 1; });
 }
 
 TEST_P(PostgresSessionSilence, SettingsOfTheDatabaseThatAreHostileToLocksDoNotMatter) {
@@ -62,25 +44,9 @@ TEST_P(PostgresSessionSilence, SettingsOfTheDatabaseThatAreHostileToLocksDoNotMa
         "ALTER DATABASE postgres SET default_transaction_deferrable = on;"
         "ALTER DATABASE postgres SET default_transaction_isolation = '" +
         isolation + "'");
-    const std::string url = server.url() + "?recipe=" + GetParam();
-    Client one = open(url);
-    Client two = open(url);
-    Result<Lease> first_lease = one.mutex("x", {.ttl = 4s}).try_acquire_for(10s);
-    ASSERT_EQ(told(first_lease), "granted");
-    Lease lease = std::move(first_lease).value();
-    Pending waiting = in_thread([&] { return two.mutex("x", {.ttl = 4s}).try_acquire_for(30s); });
-    ASSERT_TRUE(eventually([&] { return waiters(one, "x") == 1; }));
-    pause_for(2500ms);
-    EXPECT_TRUE(lease.held()) << "a limit of the database's ended it";
-    EXPECT_FALSE(contract::is_ready(waiting)) << "a limit of the database's ended the wait";
-    const Token first = lease.token();
-    ASSERT_EQ(told(lease.release()), "granted");
-    ASSERT_TRUE(arrives(waiting));
-    const Result<Lease> next = waiting.get();
-    ASSERT_EQ(told(next), "granted");
-    EXPECT_GT(next->token(), first);
-    EXPECT_EQ(server.query("SELECT max(token) FROM holdfast_token"), next->token().str())
-        << "the token is not committed";
+    expect_hostile_settings_do_not_matter(server.url() + "?recipe=" + GetParam(), [&] {
+      return server.query("SELECT max(token) FROM holdfast_token");
+    });
   }
 }
 

@@ -1,10 +1,6 @@
 // The recipes whose locks live in a session: what ends it, what must not, and proxies that share it.
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <array>
-
 #include "base/real_runtime.h"
+#include "database_faults.h"
 #include "engines/postgres/session_recipe.h"
 #include "pooling_proxy.h"
 #include "postgres_testing.h"
@@ -80,7 +76,7 @@ TEST_P(PostgresSession, ASessionThatServedAShorterTtlLastsForALongerOne) {
   EXPECT_EQ(outcome_of(two.mutex("longer", kLong).try_acquire()), "busy");
 }
 
-// What is set in a transaction that is rolled back was not set.
+// A setting made in a transaction that is rolled back was not made.
 TEST_P(PostgresSession, ASessionThatGaveUpAWaitLastsForItsNextTtl) {
   Client one = open(url());
   Client two = open(url());
@@ -102,19 +98,7 @@ TEST_P(PostgresSession, AJumpOfTheServersClockTakesNoLockAway) {
   PostgresServer server({.movable_clock = true});
   Client one = open(url_on(server));
   Client two = open(url_on(server));
-  Lease lease = one.mutex("x", LockOptions{.ttl = 2s}).acquire().value();
-  for (const auto by : {std::chrono::hours(2), std::chrono::hours(-4)}) {
-    server.clock().jump(by);
-    EXPECT_EQ(outcome_of(two.mutex("x", kLong).try_acquire()), "busy");
-    EXPECT_EQ(told(lease.renew()), "granted");
-  }
-  pause_for(1s);
-  EXPECT_TRUE(lease.held());
-  const Token before = lease.token();
-  ASSERT_EQ(told(lease.release()), "granted");
-  const Result<Lease> next = two.mutex("x", kLong).try_acquire_for(10s);
-  ASSERT_EQ(told(next), "granted");
-  EXPECT_GT(next->token(), before);
+  expect_a_clock_jump_takes_no_lock_away(one, two, server.clock());
 }
 
 // ---- Faults ------------------------------------------------------------------------------------
@@ -155,38 +139,8 @@ TEST(PostgresRow, ATokenIsNotDrawnAfterTheLockWasLost) {
   EXPECT_GT(lease->token().value(), first.value() + 1);
 }
 
-// A process that forked a helper is killed; the helper lives on. The lock was the dead one's.
 TEST_P(PostgresSession, AForkedHelperDoesNotKeepTheLockOfItsDeadParent) {
-  std::array<int, 2> ends{};
-  ASSERT_EQ(pipe(ends.data()), 0);
-  const std::string where = url();
-  const pid_t parent = fork();
-  if (parent == 0) {
-    alarm(60);
-    Result<Client> own = Client::open(where);
-    if (own) {
-      const Result<Lease> lease = own->mutex("forked", {.ttl = 1h}).acquire();
-      const pid_t helper = fork();
-      if (helper == 0) {
-        alarm(60);
-        pause();
-        _exit(0);
-      }
-      static_cast<void>(!write(ends[1], &helper, sizeof helper));
-      pause();
-    }
-    _exit(0);
-  }
-  close(ends[1]);
-  pid_t helper = 0;
-  ASSERT_EQ(read(ends[0], &helper, sizeof helper), ssize_t{sizeof helper});
-  Client client = open(url());
-  EXPECT_EQ(outcome_of(client.mutex("forked").try_acquire()), "busy");
-  kill(parent, SIGKILL);
-  waitpid(parent, nullptr, 0);
-  EXPECT_EQ(told(client.mutex("forked").try_acquire_for(10s)), "granted");
-  kill(helper, SIGKILL);
-  close(ends[0]);
+  expect_a_forked_helper_keeps_no_lock(url());
 }
 
 // ---- Without tokens ----------------------------------------------------------------------------
@@ -245,7 +199,7 @@ TEST(PostgresTableConnections, AProxyThatPoolsTransactionsIsNamed) {
   EXPECT_THAT(told_so, HasSubstr("pools transactions"));
 }
 
-// What opens sessions without an engine.
+// Opens sessions without an engine.
 internal::postgres::Settings settings_on(const PostgresServer& server, const std::string& recipe) {
   internal::postgres::Settings settings;
   settings.recipe = recipe;
@@ -379,7 +333,7 @@ TEST(PostgresTableConnections, ARequestThatIsExecutedAfterItWasGivenUpIsTakenBac
   const std::string url = server.url() + "?prefix=late:";
   Client watcher = open(url);
   ASSERT_EQ(told(watcher.mutex("other", kLong).try_acquire()), "granted");
-  // Whoever wants the same name waits for this transaction; who wants to release sees no row of it.
+  // A claim on the same name waits for this transaction; a release sees no row of it.
   test::PostgresClient blocker("127.0.0.1", server.port());
   blocker.value("BEGIN; INSERT INTO holdfast_lock(name, token) VALUES ('late:x', 7)");
   Client client = open(url, ClientOptions{.request_timeout = 500ms});

@@ -1,4 +1,5 @@
 // The lock table under faults: of the server, the network, the clock, and of people.
+#include "database_faults.h"
 #include "postgres_testing.h"
 
 namespace holdfast::postgres_tests {
@@ -164,7 +165,7 @@ TEST(PostgresTableConnections, ADeadWaiterIsSkippedAtOnce) {
   EXPECT_EQ(server.query("SELECT count(*) FROM holdfast_waiter WHERE name = 'dead:x'"), "0");
 }
 
-// Who is next is read before the row is ours.
+// The next waiter is read before the row is ours.
 TEST(PostgresTableConnections, OneThatLeavesWhileARequestWaitsToPassItOnIsNotGivenIt) {
   PostgresServer& server = shared_server();
   const std::string url = server.url() + "?prefix=leaves:";
@@ -283,30 +284,14 @@ TEST(PostgresTableConnections, AServerThatSaysNothingIsUnknownAndCleanedUp) {
 
 TEST(PostgresTableServer, ARestartKeepsHoldsQueuesAndTokens) {
   PostgresServer server;
-  Client holder = open(server.url());
-  Client waiting = open(server.url());
-  Result<Lease> lease = holder.mutex("x", kLong).try_acquire();
-  ASSERT_EQ(told(lease), "granted");
-  Pending pending = in_thread([&] { return waiting.mutex("x", kLong).try_acquire_for(60s); });
-  ASSERT_TRUE(eventually([&] { return waiters(holder, "x") == 1; }));
-  server.restart();
-  ASSERT_TRUE(eventually([&] { return lease->renew().ok(); }));
-  EXPECT_TRUE(lease->held());
-  EXPECT_FALSE(contract::is_ready(pending));
-  ASSERT_TRUE(eventually([&] { return waiters(holder, "x") == 1; }));
-  const Token before = lease->token();
-  ASSERT_EQ(told(lease->release()), "granted");
-  ASSERT_TRUE(arrives(pending));
-  Result<Lease> won = pending.get();
-  ASSERT_EQ(told(won), "granted");
-  EXPECT_GT(won->token(), before);
+  expect_a_restart_keeps_everything(server.url(), [&] { server.restart(); });
 }
 
 TEST(PostgresTableServer, AClientThatIsStoppedInATransactionIsThrownOut) {
   PostgresServer& server = shared_server();
   Client client = open(server.url() + "?prefix=stopped:");
   ASSERT_EQ(told(client.mutex("x", kLong).try_acquire()), "granted");
-  // What such a client leaves behind: the row is locked, and nobody goes on. Ours set this timeout
+  // The remains of such a client: the row is locked, and nobody goes on. Ours set this timeout
   // for themselves.
   std::jthread stopped([&] {
     try {
@@ -321,34 +306,12 @@ TEST(PostgresTableServer, AClientThatIsStoppedInATransactionIsThrownOut) {
 
 TEST(PostgresTableServer, WhenItsClockIsSetAheadTokensStillGrow) {
   PostgresServer server({.movable_clock = true});
-  Client one = open(server.url());
-  Client two = open(server.url());
-  Result<Lease> lease = one.mutex("x", kLong).try_acquire();
-  ASSERT_EQ(told(lease), "granted");
-  server.clock().jump(1h);
-  // Its time is over, as the server sees it: what is promised no more is exclusion, and what is
-  // promised still is that a fence tells them apart.
-  const Result<Lease> second = two.mutex("x", kLong).try_acquire();
-  ASSERT_EQ(told(second), "granted");
-  EXPECT_GT(second->token(), lease->token());
-  EXPECT_EQ(outcome_of(lease->renew()), "not_held");
-  EXPECT_FALSE(lease->held());
+  expect_tokens_grow_over_a_jump_ahead(server.url(), server.clock());
 }
 
 TEST(PostgresTableServer, WhenItsClockIsSetBackNothingIsStrandedForMoreThanATtl) {
   PostgresServer server({.movable_clock = true});
-  Client one = open(server.url());
-  Client two = open(server.url());
-  const LockOptions brief{.ttl = 1s};
-  Result<Handle> left = one.mutex("x", brief).acquire()->detach();
-  ASSERT_TRUE(left.ok());
-  Result<Lease> reader = one.shared_mutex("y", brief).acquire_shared();
-  ASSERT_EQ(told(reader), "granted");
-  Result<Handle> left_shared = reader->detach();
-  ASSERT_TRUE(left_shared.ok());
-  server.clock().jump(-1h);
-  EXPECT_EQ(told(two.mutex("x", brief).try_acquire_for(20s)), "granted");
-  EXPECT_EQ(told(two.mutex("y", brief).try_acquire_for(20s)), "granted");
+  expect_a_jump_back_strands_nothing(server.url(), server.clock());
 }
 
 // ---- Waiting -----------------------------------------------------------------------------------

@@ -1,4 +1,5 @@
 // The recipe `table` when clients fall silent, rows stay locked, and rows are forgotten.
+#include "database_faults.h"
 #include "postgres_testing.h"
 
 namespace holdfast::postgres_tests {
@@ -20,13 +21,13 @@ bool row_is_locked(const std::string& key) {
 // A transaction that keeps a row, as a program does that we know nothing of.
 class RowLock {
  public:
-  explicit RowLock(const std::string& key) : client_("127.0.0.1", shared_server().port()) {
+  void begin(const std::string& key) {
     client_.value("BEGIN; SELECT 1 FROM holdfast_lock WHERE name = '" + key + "' FOR UPDATE");
   }
   void end() { client_.value("ROLLBACK"); }
 
  private:
-  test::PostgresClient client_;
+  test::PostgresClient client_{"127.0.0.1", shared_server().port()};
 };
 
 // As a client that is stopped, or whose network is gone, between its BEGIN and its COMMIT: the server
@@ -51,92 +52,33 @@ TEST(PostgresTableSilence, ASilentClientInsideATurnKeepsItsLockForSecondsOnly) {
 TEST(PostgresTableSilence, CallersOfALockedRowDoNotCostAnotherLease) {
   Client client = open(shared_server().url() + "?prefix=crowd:");
   make_row(client, "frozen");
-  Result<Lease> lease = client.mutex("other", {.ttl = 3s}).try_acquire();
-  ASSERT_EQ(told(lease), "granted");
-  RowLock row("crowd:frozen");
-  std::vector<std::future<std::string>> callers;
-  for (int i = 0; i < 8; ++i) {
-    callers.push_back(std::async(std::launch::async, [&] {
-      return told(client.mutex("frozen", kLong).try_acquire_for(20s));
-    }));
-  }
-  const BootTime end = BootClock::now() + 4s;
-  while (BootClock::now() < end && lease->held()) pause_for(50ms);
-  EXPECT_TRUE(lease->held());
-  const BootTime releasing = BootClock::now();
-  EXPECT_EQ(told(lease->release()), "granted");
-  EXPECT_LT(BootClock::now() - releasing, 3s);
-  row.end();
-  for (std::future<std::string>& each : callers) EXPECT_EQ(each.get(), "granted");
+  RowLock row;
+  expect_callers_of_a_locked_row_cost_no_other_lease(
+      client, [&] { row.begin("crowd:frozen"); }, [&] { row.end(); });
 }
 
 TEST(PostgresTableSilence, ALockedRowDelaysTheRenewalOfNoOther) {
   Client client = open(shared_server().url() + "?prefix=apart:");
-  std::vector<Lease> leases;
-  for (const char* name : {"a", "frozen", "b"}) {
-    leases.push_back(client.mutex(name, {.ttl = 3s}).try_acquire().value());
-  }
-  RowLock row("apart:frozen");
-  // Until what is frozen is lost, and another ttl.
-  ASSERT_TRUE(eventually([&] { return !leases[1].held(); }));
-  pause_for(3s);
-  EXPECT_TRUE(leases[0].held());
-  EXPECT_TRUE(leases[2].held());
-  row.end();
+  RowLock row;
+  expect_a_locked_row_delays_no_other_renewal(
+      client, 3s, [&] { row.begin("apart:frozen"); }, [&] { row.end(); });
 }
 
-// Notifications are lost with the connection that they come on, and nobody is told. Others are quick.
 TEST(PostgresTableSilence, AWaiterWhoseConnectionsAreDeadGetsIn) {
   PostgresServer& server = shared_server();
-  // It looks by itself less often than a grant lasts that nobody takes up.
-  const LockOptions ttl{.ttl = 8s};
   Proxy proxy(server.port());
   Client deaf = open(url_of(proxy, "?prefix=deaf:"), ClientOptions{.request_timeout = 1s});
-  const std::string url = server.url() + "?prefix=deaf:";
-  Client others[2] = {open(url), open(url)};
-  Lease first = others[0].mutex("x", ttl).acquire().value();
-  Pending waiting = in_thread([&] { return deaf.mutex("x", ttl).try_acquire_for(12s); });
-  ASSERT_TRUE(eventually([&] { return waiters(others[0], "x") == 1; }));
-  proxy.cut();
-  std::atomic<bool> done = false;
-  std::vector<std::thread> threads;
-  for (Client& each : others) {
-    threads.emplace_back([&] {
-      while (!done) {
-        const Result<Lease> lease = each.mutex("x", ttl).try_acquire_for(20s);
-        pause_for(20ms);
-      }
-    });
-  }
-  ASSERT_EQ(told(first.release()), "granted");
-  EXPECT_EQ(told(waiting.get()), "granted");
-  done = true;
-  for (std::thread& each : threads) each.join();
+  expect_a_deaf_waiter_of_a_busy_row_gets_in(server.url() + "?prefix=deaf:", deaf, proxy);
 }
 
 TEST(PostgresTableSilence, TokensGoOnAboveWhatARestoredBackupForgot) {
   PostgresServer server;
-  Client client = open(server.url());
-  Client waiting = open(server.url());
-  const auto shared = [&] { return client.shared_mutex("y", kLong).acquire_shared()->token(); };
-  const auto exclusive = [&] { return client.mutex("x", kLong).acquire()->token(); };
-  Token last = std::max(exclusive(), shared());
-  server.query("CREATE TABLE backup AS SELECT * FROM holdfast_lock");
-  for (int i = 0; i < 3; ++i) last = std::max({last, exclusive(), shared()});
-  server.query("TRUNCATE holdfast_lock; INSERT INTO holdfast_lock SELECT * FROM backup");
-  EXPECT_GT(exclusive(), last);
-  EXPECT_GT(shared(), last);
-  // The same for one who is handed the lock.
-  Lease lease = client.mutex("x", kLong).acquire().value();
-  Pending next = in_thread([&] { return waiting.mutex("x", kLong).try_acquire_for(20s); });
-  ASSERT_TRUE(eventually([&] { return waiters(client, "x") == 1; }));
-  last = std::max(last, lease.token());
-  server.query("UPDATE holdfast_lock SET token = 2 WHERE name = 'x'");
-  ASSERT_EQ(told(lease.release()), "granted");
-  ASSERT_TRUE(arrives(next));
-  const Result<Lease> won = next.get();
-  ASSERT_EQ(told(won), "granted");
-  EXPECT_GT(won->token(), last);
+  expect_tokens_above_those_of_a_backup(
+      server.url(), [&] { server.query("CREATE TABLE backup AS SELECT * FROM holdfast_lock"); },
+      [&] {
+        server.query("TRUNCATE holdfast_lock; INSERT INTO holdfast_lock SELECT * FROM backup");
+      },
+      [&] { server.query("UPDATE holdfast_lock SET token = 2 WHERE name = 'x'"); });
 }
 
 // Old versions of a row cannot be removed while anybody may still want to see them.

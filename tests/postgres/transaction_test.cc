@@ -21,7 +21,22 @@ class PostgresTransaction : public testing::Test {
         "CREATE TABLE ledger (id INT PRIMARY KEY, total INT NOT NULL);"
         "INSERT INTO ledger VALUES (1, 0)");
   }
+  // A transaction of `client` that has the lock, and has read.
+  static void lock_and_read(test::PostgresClient& client) {
+    client.value("BEGIN");
+    client.value(joined(sql::lock_in_transaction(Dialect::postgres, "delayed")));
+    ASSERT_EQ(client.value("SELECT total FROM ledger"), "0");
+  }
+  static void add_ten(test::PostgresClient& client) {
+    client.value("BEGIN");
+    client.value(joined(sql::lock_in_transaction(Dialect::postgres, "delayed")));
+    client.value("UPDATE ledger SET total = total + 10");
+    client.value("COMMIT");
+  }
+
   test::PostgresServer server;
+  test::PostgresClient a{"127.0.0.1", server.port()};
+  test::PostgresClient b{"127.0.0.1", server.port()};
 };
 
 TEST_F(PostgresTransaction, TheLockExcludesLeasesUntilTheCommit) {
@@ -34,6 +49,25 @@ TEST_F(PostgresTransaction, TheLockExcludesLeasesUntilTheCommit) {
   EXPECT_THROW(server.query("SET lock_timeout = '100ms';" + lock), std::runtime_error);
   ASSERT_TRUE(lease->release());
   EXPECT_GT(std::stoull(server.query(lock)), token);
+}
+
+// Scenario 3: the write is on its way for a minute and a half. Its transaction has ended by then.
+TEST_F(PostgresTransaction, ADelayedWriteOfAHolderThatWasCutOffChangesNothing) {
+  a.value("SET idle_in_transaction_session_timeout = '1s'");
+  lock_and_read(a);
+  add_ten(b);  // Waits until the server has ended A's session.
+  EXPECT_THROW(a.value("UPDATE ledger SET total = 1"), std::runtime_error);
+  EXPECT_EQ(server.query("SELECT total FROM ledger"), "10");
+}
+
+TEST_F(PostgresTransaction, ADelayedWriteOfAHolderThatLivesIsWaitedFor) {
+  lock_and_read(a);
+  std::future<void> of_b = std::async(std::launch::async, [&] { add_ten(b); });
+  EXPECT_EQ(of_b.wait_for(500ms), std::future_status::timeout) << "B did not wait";
+  a.value("UPDATE ledger SET total = 1");
+  a.value("COMMIT");
+  of_b.get();
+  EXPECT_EQ(server.query("SELECT total FROM ledger"), "11");
 }
 
 TEST_F(PostgresTransaction, AFenceRefusesTheOldHolder) {

@@ -52,7 +52,7 @@ class RedisGarbage : public testing::TestWithParam<Garbage> {
   Client client_ = open(url_of(proxy_, "?command_timeout_ms=500"));
 };
 
-// What the client now believes is what is.
+// The client's belief agrees with the server.
 void expect_all_well(Client& client, Client& truth, const std::string& name) {
   Result<Lease> lease = client.mutex(name, kLong).try_acquire_for(8s);
   ASSERT_EQ(told(lease), "granted");
@@ -86,7 +86,7 @@ TEST_P(RedisGarbage, AheadOfAReplyIsGotOver) {
   proxy_.set(Direction::to_client, ProxyMode::pass);
   ASSERT_TRUE(arrives(acquiring));
   Result<Lease> lease = acquiring.get();
-  // What a server could well have answered cannot be told from its answer.
+  // A valid answer to another question cannot be told from the right one.
   const std::string name = GetParam().name;
   const bool credible = name == "AnUnaskedToken" || name == "AnUnaskedError";
   if (lease && !credible) {

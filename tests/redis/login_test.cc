@@ -1,4 +1,4 @@
-// Who may come in: passwords, users and their rights, databases, sockets, names.
+// Logins: passwords, users and their rights, databases, sockets, names.
 #include "redis_testing.h"
 
 namespace holdfast::redis_tests {
@@ -8,11 +8,6 @@ std::string url_for(const RedisServer& server, const std::string& user = "",
                     const std::string& rest = "") {
   return "redis://" + (user.empty() ? "" : user + "@") +
          "127.0.0.1:" + std::to_string(server.port()) + rest;
-}
-
-std::string try_at(const std::string& url) {
-  Client client = open(url);
-  return told(client.mutex("x", kLong).try_acquire());
 }
 
 // ---- Passwords ---------------------------------------------------------------------------------

@@ -181,7 +181,7 @@ TEST(RedisSentinel, AMasterThatNoSentinelKnowsAndSentinelsThatAreDownAreNamed) {
   Result<Lease> lease = client.mutex("x", kLong).try_acquire();
   ASSERT_EQ(told(lease), "granted");
   for (int i = 0; i < 3; ++i) servers.sentinel(i).kill();
-  // Who is connected to the master needs no sentinel.
+  // A client that is connected to the master needs no sentinel.
   EXPECT_EQ(told(lease->renew()), "granted");
   EXPECT_EQ(told(lease->release()), "granted");
   Client late = open(servers.url() + "?command_timeout_ms=1500");

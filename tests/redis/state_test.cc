@@ -13,22 +13,6 @@ namespace {
 constexpr const char* kTokenKey = "{x}:hf:t";
 constexpr const char* kQueueKey = "{x}:hf:q";
 
-class Listener : public Observer {
- public:
-  void on_warning(const std::string& text) override {
-    const std::lock_guard lock(mutex_);
-    warnings_.push_back(text);
-  }
-  std::vector<std::string> warnings() {
-    const std::lock_guard lock(mutex_);
-    return warnings_;
-  }
-
- private:
-  std::mutex mutex_;
-  std::vector<std::string> warnings_;
-};
-
 // ---- Not ready, not willing --------------------------------------------------------------------
 
 TEST(RedisState, AServerThatIsLoadingIsWaitedForOrNamed) {
@@ -280,7 +264,7 @@ int calls(RedisServer& server, const std::string& command) {
 
 int scripts_run(RedisServer& server) { return calls(server, "eval") + calls(server, "evalsha"); }
 
-// Who waits for one lock asks for others too, and those are free as ever.
+// A waiter for one lock asks for others too, and those are free as ever.
 TEST(RedisState, WhoWaitsTakesFreeLocksByTheShortWay) {
   RedisServer server;
   Client client = open(server.url());

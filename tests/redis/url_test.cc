@@ -1,23 +1,13 @@
-// What is wrong with a URL is said when the client is opened, by the name of what is wrong.
+// A fault of a URL is said when the client is opened, by the name of what is wrong.
+#include "bad_urls.h"
 #include "redis_testing.h"
 
 namespace holdfast::redis_tests {
 namespace {
 
-struct Wrong {
-  const char* url;
-  const char* said;
-};
-
-std::ostream& operator<<(std::ostream& out, const Wrong& wrong) { return out << wrong.url; }
-
 class RedisUrl : public testing::TestWithParam<Wrong> {};
 
-TEST_P(RedisUrl, WhatIsWrongIsNamed) {
-  const Result<Client> client = Client::open(GetParam().url);
-  EXPECT_THAT(told(client), HasSubstr("invalid_argument")) << GetParam().url;
-  EXPECT_THAT(told(client), HasSubstr(GetParam().said)) << GetParam().url;
-}
+TEST_P(RedisUrl, WhatIsWrongIsNamed) { expect_refused(GetParam()); }
 
 INSTANTIATE_TEST_SUITE_P(
     , RedisUrl,
@@ -46,7 +36,7 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"redis://127.0.0.1?wait_replicas=many", "not 'many'"},
         Wrong{"redis://127.0.0.1?connect_timeout_ms=0", "connect_timeout_ms is a number"},
         Wrong{"redis://127.0.0.1?command_timeout_ms=1s", "command_timeout_ms is a number"}),
-    [](const testing::TestParamInfo<Wrong>& wrong) { return std::to_string(wrong.index); });
+    number_of);
 
 }  // namespace
 }  // namespace holdfast::redis_tests

@@ -8,7 +8,7 @@ namespace {
 
 using contract::Child;
 
-// What a push takes on a busy machine; far less than any ttl or poll here.
+// The time that a push takes on a busy machine; far less than any ttl or poll here.
 constexpr Duration kAtOnce = 200ms;
 
 class RedisWaiting : public testing::Test {

@@ -109,7 +109,7 @@ TEST_F(RedlockAmnesia, ALongerTtlMakesALongerSilence) {
   ASSERT_EQ(told(client_.mutex("x", {.ttl = 10min}).try_acquire()), "granted");
   EXPECT_THAT(marker(0), testing::MatchesRegex("[0-9.]+ 600000 3 .*"));
   EXPECT_THAT(marker(1), testing::MatchesRegex("[0-9.]+ 600000 3 .*"));
-  // Who knew of less can still vote, and who comes later knows.
+  // A client that knew of less can still vote, and one that comes later knows.
   EXPECT_EQ(told(other_.mutex("x", kLong).try_acquire_for(1s)), "granted");
   at(2).command({"FLUSHALL"});
   ASSERT_TRUE(begins_to_join(2));
@@ -172,7 +172,7 @@ TEST_F(RedlockAmnesia, AMajorityThatForgotIsSaid) {
   Client fresh = open(masters_.url());
   EXPECT_THAT(told(fresh.mutex("x", kLong).try_acquire_for(200ms)),
               HasSubstr("2 of 3 nodes have lost their data"));
-  // What it says helps.
+  // The advice of the message helps.
   at_all({"DEL", kMarker});
   EXPECT_EQ(told(fresh.mutex("x", kLong).try_acquire()), "granted");
   EXPECT_EQ(told(client_.mutex("x", kLong).try_acquire_for(1s)), "granted");

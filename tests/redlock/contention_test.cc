@@ -8,7 +8,7 @@
 namespace holdfast::redlock_tests {
 namespace {
 
-// What happened inside, in order.
+// Records the critical sections, in order.
 class Section {
  public:
   void enter(int who, Token token) {

@@ -1,4 +1,4 @@
-// Who can be a node: independent masters, each once, and the same ones for all clients. Anybody
+// Servers that can be a node: independent masters, each once, and the same ones for all clients. Anybody
 // else is named and has no vote; while a majority is fit, the lock works.
 #include "impostor.h"
 #include "redis_sentinel.h"
@@ -142,7 +142,7 @@ TEST(RedlockNodes, AnotherNumberOfNodesIsRefused) {
   EXPECT_THAT(said, HasSubstr("belongs to a Redlock of 3 nodes, and the URL names 5"));
   EXPECT_THAT(said, HasSubstr("delete the key holdfast:redlock"));
   EXPECT_EQ(try_at(url_of(three)), "granted") << "those who were right are not disturbed";
-  // What the message says helps.
+  // The advice of the message helps.
   for (std::size_t i = 0; i < 5; ++i) masters.at(i).command({"DEL", kMarker});
   EXPECT_EQ(try_at(url_of(ports)), "granted");
   EXPECT_THAT(try_at(url_of(three)), HasSubstr("Redlock of 5 nodes, and the URL names 3"));

@@ -55,7 +55,7 @@ TEST_F(RedlockOutage, AllNodesDownAreSaidAtOnce) {
   EXPECT_LT(since(begun), 3s);
 }
 
-// Who saw a line there a moment ago goes to its end at once; but it has never been answered.
+// A client that saw a line there a moment ago goes to its end at once; but it has never been answered.
 TEST_F(RedlockOutage, ANewcomerWaitsForNodesThatAreDownOnlyIfItIsToldTo) {
   const Result<Lease> lease = other_.mutex("x", kLong).try_acquire();
   ASSERT_EQ(told(lease), "granted");
@@ -121,7 +121,7 @@ TEST_F(RedlockOutage, AMinorityThatStandsStillIsNotWaitedFor) {
   EXPECT_LT(since(begun), 1s);
   expect_quick_rounds(fresh);
   at(0).resume();
-  // What it did late stands in nobody's way.
+  // Its late work is in nobody's way.
   EXPECT_TRUE(eventually([&] { return at(0).command({"EXISTS", kWord}) == "0"; }));
   at(1).kill();
   expect_free_soon(other_, "x", 5s);

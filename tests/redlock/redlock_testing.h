@@ -1,43 +1,23 @@
-// What the Redlock tests have in common: nodes whose insides a test can see and change.
+// Shared by the tests of Redlock: nodes whose insides a test can see and change.
 #pragma once
 
 #include <algorithm>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "lock_testing.h"
 #include "redis_masters.h"
-#include "redis_testing.h"
+#include "redis_server.h"
 
 namespace holdfast::redlock_tests {
 
-using namespace std::chrono_literals;  // NOLINT(google-build-using-namespace): test code
-using contract::arrives;
-using contract::eventually;
-using contract::in_thread;
-using contract::outcome_of;
-using contract::pause_for;
-using contract::Pending;
-using redis_tests::expect_free_soon;
-using redis_tests::kLong;
-using redis_tests::open;
-using redis_tests::since;
-using redis_tests::told;
-using redis_tests::visible_token;
-using redis_tests::waiters;
-using test::Direction;
-using test::Proxy;
-using test::ProxyMode;
+using namespace lock_testing;  // NOLINT(google-build-using-namespace): test code
 using test::RedisMasters;
 using test::RedisServer;
-using testing::AnyOf;
 using testing::Contains;
-using testing::HasSubstr;
-using testing::Not;
-using testing::StartsWith;
 
-// What a node keeps of the lock "x", and of itself (docs/engines/redlock.md).
+// Keys of a node for the lock "x", and of itself (docs/engines/redlock.md).
 inline constexpr const char* kWord = "x";
 inline constexpr const char* kFence = "{x}:hf:r";
 inline constexpr const char* kQueue = "{x}:hf:w";
@@ -56,28 +36,6 @@ inline std::string url_of(const std::vector<int>& ports, const std::string& rest
   }
   return "redlock://" + (login.empty() ? "" : login + "@") + hosts + rest;
 }
-
-// What a client without anything else to say gets.
-inline std::string try_at(const std::string& url) {
-  Result<Client> client = Client::open(url);
-  return client ? told(client->mutex("x", kLong).try_acquire()) : told(client);
-}
-
-class Listener : public Observer {
- public:
-  void on_warning(const std::string& text) override {
-    const std::lock_guard lock(mutex_);
-    warnings_.push_back(text);
-  }
-  std::vector<std::string> warnings() {
-    const std::lock_guard lock(mutex_);
-    return warnings_;
-  }
-
- private:
-  std::mutex mutex_;
-  std::vector<std::string> warnings_;
-};
 
 // Independent masters, each behind a proxy of its own.
 class ProxiedMasters {

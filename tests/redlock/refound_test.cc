@@ -9,20 +9,11 @@ constexpr LockOptions kShortLived{.ttl = 1s};
 // Three masters that keep their data, and whose clocks can be set.
 class RedlockRefound : public testing::Test {
  protected:
-  RedlockRefound() {
-    std::vector<int> ports;
-    for (int i = 0; i < 3; ++i) {
-      servers_.push_back(std::make_unique<RedisServer>(
-          RedisServer::Options{.durable = true, .movable_clock = true}));
-      ports.push_back(servers_.back()->port());
-    }
-    url_ = url_of(ports, "?longest_ttl_ms=2000");
-  }
-  RedisServer& at(std::size_t node) { return *servers_.at(node); }
+  RedisServer& at(std::size_t node) { return masters_.at(node); }
   std::string marker(std::size_t node) { return at(node).command({"GET", kMarker}); }
   void restart_all() {
-    for (const auto& server : servers_) server->kill();
-    for (const auto& server : servers_) server->restart();
+    for (const std::size_t node : {0, 1, 2}) at(node).kill();
+    for (const std::size_t node : {0, 1, 2}) at(node).restart();
   }
   static Token take(Client& client, const std::string& name = "x") {
     Result<Lease> lease = client.mutex(name, kShortLived).try_acquire_for(20s);
@@ -38,19 +29,19 @@ class RedlockRefound : public testing::Test {
     });
   }
 
-  std::vector<std::unique_ptr<RedisServer>> servers_;
-  std::string url_;
+  RedisMasters masters_{{.count = 3, .durable = true, .movable_clock = true}};
+  std::string url_ = masters_.url() + "?longest_ttl_ms=2000";
 };
 
 // A rack that comes up with a clock that is an hour ahead, until somebody sets it right.
 TEST_F(RedlockRefound, AClockThatIsSetBackDoesNotMakeTheSilenceLonger) {
   Client client = open(url_);
   const Token before = take(client);
-  for (const auto& server : servers_) server->kill();
-  for (const auto& server : servers_) server->clock().jump(1h);
-  for (const auto& server : servers_) server->restart();
+  for (const std::size_t node : {0, 1, 2}) at(node).kill();
+  for (const std::size_t node : {0, 1, 2}) at(node).clock().jump(1h);
+  for (const std::size_t node : {0, 1, 2}) at(node).restart();
   ASSERT_TRUE(all_join(client));
-  for (const auto& server : servers_) server->clock().jump(-1h);
+  for (const std::size_t node : {0, 1, 2}) at(node).clock().jump(-1h);
   const BootTime begun = BootClock::now();
   EXPECT_GT(take(client), before);
   EXPECT_GE(since(begun), 1900ms) << "it is not known how much of it is over";

@@ -16,7 +16,7 @@ class RedlockToken : public RedlockOfThree {
   void set_fence(std::size_t node, std::uint64_t token, const std::string& name = "x") {
     at(node).command({"SET", "{" + name + "}:hf:r", std::to_string(token) + kSomebody});
   }
-  // What is still under way, answers that nobody waited for included, has arrived.
+  // After this nothing is under way any more, answers that nobody waited for included.
   void drain() {
     for (int i = 0; i < 2; ++i) {
       for (Client* client : {&client_, &other_}) {

@@ -1,6 +1,5 @@
-// Every wait has a net: whatever notification is lost, the waiter looks for itself, after half of its
-// ttl and at most 15 s (plus a fifth, which is the jitter).
-#include "deaf_proxy.h"
+// Notifications that are lost (see missed_wakeups.h), and permits that nobody tells of.
+#include "missed_wakeups.h"
 #include "zookeeper_testing.h"
 
 namespace holdfast::zookeeper_tests {
@@ -8,37 +7,15 @@ namespace {
 
 using test::DeafProxy;
 
-enum class Kind { exclusive, shared, permit };
-
-Result<Lease> take(Client& client, Kind kind, const LockOptions& options, Duration patience) {
-  switch (kind) {
-    case Kind::exclusive: return client.mutex("x", options).try_acquire_for(patience);
-    case Kind::shared: return client.shared_mutex("x", options).try_acquire_shared_for(patience);
-    case Kind::permit: return client.semaphore("x", 1, options).try_acquire_for(patience);
-  }
-  return Failure(Code::invalid_argument, "");
-}
-
 class ZooKeeperNet : public testing::TestWithParam<Kind> {};
+HOLDFAST_WITH_EACH_KIND(ZooKeeperNet);
 
-// given  a waiter behind a holder; its connection answers calls, and swallows watch events
-// when   the holder releases
-// then   the waiter finds that out by itself
 TEST_P(ZooKeeperNet, AWaiterThatHearsNothingLooksForItself) {
   const std::string chroot = fresh_chroot();
   DeafProxy proxy(shared_server().port(), DeafProxy::Protocol::zookeeper);
   Client client = open(url_of(proxy.port(), chroot));
   Client other = open(url_of(shared_server().port(), chroot));
-  const Kind first = GetParam() == Kind::permit ? Kind::permit : Kind::exclusive;
-  Lease lease = take(other, first, kLong, 0s).value();
-  Pending waiting = in_thread([&] { return take(client, GetParam(), {.ttl = 4s}, 60s); });
-  ASSERT_TRUE(eventually([&] { return waiters(other, "x") == 1; }));
-  pause_for(300ms);  // Its watches are up, and it knows.
-  proxy.deafen(true);
-  ASSERT_EQ(told(lease.release()), "granted");
-  ASSERT_TRUE(arrives(waiting)) << "stranded";
-  EXPECT_EQ(told(waiting.get()), "granted");
-  EXPECT_GT(proxy.swallowed(), 0) << "nothing was lost: this test proves nothing";
+  expect_a_deaf_waiter_finds_out(client, other, GetParam(), proxy);
 }
 
 // The same, and the connection is half-open: nothing comes back, and nobody says why.
@@ -47,28 +24,8 @@ TEST_P(ZooKeeperNet, AWaiterOnAHalfOpenConnectionFindsAnotherOne) {
   Proxy proxy(shared_server().port());
   Client client = open(url_of(proxy.port(), chroot));
   Client other = open(url_of(shared_server().port(), chroot));
-  const Kind first = GetParam() == Kind::permit ? Kind::permit : Kind::exclusive;
-  Lease lease = take(other, first, kLong, 0s).value();
-  Pending waiting = in_thread([&] { return take(client, GetParam(), {.ttl = 10s}, 60s); });
-  ASSERT_TRUE(eventually([&] { return waiters(other, "x") == 1; }));
-  proxy.cut();
-  ASSERT_EQ(told(lease.release()), "granted");
-  ASSERT_TRUE(arrives(waiting)) << "stranded";
-  EXPECT_EQ(told(waiting.get()), "granted");
+  expect_a_waiter_finds_out(client, other, GetParam(), 10s, [&] { proxy.cut(); });
 }
-
-std::string name_of_kind(const testing::TestParamInfo<Kind>& kind) {
-  switch (kind.param) {
-    case Kind::exclusive: return "Exclusive";
-    case Kind::shared: return "Shared";
-    case Kind::permit: return "Permit";
-  }
-  return "";
-}
-
-INSTANTIATE_TEST_SUITE_P(, ZooKeeperNet,
-                         testing::Values(Kind::exclusive, Kind::shared, Kind::permit),
-                         name_of_kind);
 
 // Of two permits the first two waiters watch the whole queue; those behind them watch the one two places
 // before them, which says when it holds.

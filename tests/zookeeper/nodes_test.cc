@@ -1,4 +1,4 @@
-// What stands in the tree, and what happens when somebody else has a hand in it.
+// The nodes in the tree, and other programs that change them.
 #include "zookeeper_testing.h"
 
 namespace holdfast::zookeeper_tests {
@@ -222,7 +222,7 @@ TEST_F(ZooKeeperNodes, WhoIsUsedToBeAloneSeesThatSomebodyCame) {
   use_alone(5);
 }
 
-// What is written into the node of a holder is taken for its release by the one who waits, so the
+// Data written into the node of a holder is taken for its release by the one who waits, so the
 // holder must take it for that as well.
 TEST_F(ZooKeeperNodes, WhoWritesIntoAHoldersNodeEndsItsHoldForEverybody) {
   Client client = open_one();

@@ -31,7 +31,7 @@ class NaiveEngine : public Engine {
  protected:
   // One attempt: a token, 0 if it is busy.
   virtual Task<Result<std::uint64_t>> attempt(Claim claim) = 0;
-  // What the server does. It may come there when this client has crashed: it must not need us.
+  // The server's part. The request may come there when this client has crashed: it must not need us.
   using AtServer = std::function<bool(PlainWord&)>;
   // Begins the holder's time anew.
   virtual AtServer extend(const Claim& claim) const = 0;

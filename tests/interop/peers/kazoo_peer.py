@@ -13,7 +13,7 @@ except ImportError as missing:
     fail(f"{missing} in {sys.executable} (Debian: python3-kazoo)")
 
 SECTIONS_TTL_MS = 6000
-# What stands before the sequence number in the names of others' nodes: Curator's and ours, and
+# The text before the sequence number in the names of others' nodes: Curator's and ours, and
 # those of Curator's read-write lock.
 PATTERNS = ["-lock-", "__WRIT__", "__READ__"]
 

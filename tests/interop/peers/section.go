@@ -1,4 +1,4 @@
-// What the lock protects: see ../section.h.
+// The data that the lock protects: see ../section.h.
 package main
 
 import (
