@@ -196,7 +196,7 @@ Task<Result<bool>> Acquisition::wait_in_queue(Position position) {
     }
     if (!read) predecessors_.watch(position, **session_);
     const bool may_be_late = !read && watches.may_be_late(runtime_.now());
-    const Result<Woken> woken = co_await sleep(pace, read, may_be_late);
+    const Result<Woken> woken = co_await wait_for_turn(pace, read, may_be_late);
     if (!woken) co_return woken.failure();
     if ((*session_)->lost) co_return false;
     if (watches.blind) {
@@ -234,7 +234,7 @@ Task<Result<void>> Acquisition::wait_behind_ours(Position& position) {
   co_return Result<void>();
 }
 
-Task<Result<Woken>> Acquisition::sleep(Pace& pace, bool reading, bool may_be_late) {
+Task<Result<Woken>> Acquisition::wait_for_turn(Pace& pace, bool reading, bool may_be_late) {
   const BootTime now = runtime_.now();
   Deadline until =
       wait_.deadline.sooner(reading ? now + runtime_.jitter(pace.retry) : pace.check_by);

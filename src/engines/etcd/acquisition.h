@@ -59,7 +59,7 @@ class Acquisition {
   // Behind many other claims of ours, until we are near the front of them.
   Task<Result<void>> wait_behind_ours(Position& position);
   // Until something happens, or it is time to check. The failure is the end of the wait.
-  Task<Result<Woken>> sleep(Pace& pace, bool reading, bool may_be_late);
+  Task<Result<Woken>> wait_for_turn(Pace& pace, bool reading, bool may_be_late);
   // Looks for what we may not have been told.
   Task<Effect> check(Pace& pace, Position& position, bool late);
   // How long until we check without having been told anything: a lost event is a delay, never a strand.
