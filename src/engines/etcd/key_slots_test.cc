@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/sim_runtime.h"
+#include "lab/sim/sim_runtime.h"
 
 namespace holdfast::internal::etcd {
 namespace {
