@@ -134,7 +134,8 @@ std::string everything_works(const std::string& url) {
       check(lease->renew());
       waiting =
           in_thread([&] { return other.mutex("x", kLong).try_acquire_for(20s, over.get_token()); });
-      if (!eventually([&] { return waiters(holder, "x") == 1 || contract::is_ready(waiting); })) {
+      const auto waits = [&] { return holder.inspect("x").value().waiters.size() == 1; };
+      if (!eventually([&] { return waits() || contract::is_ready(waiting); })) {
         return "nobody waits";
       }
       check(holder.list());
