@@ -97,7 +97,7 @@ void measure_standard(const Setting& setting) {
 
 void measure_crowd(const Setting& setting) {
   const auto& [kind, plan, system, report, where, suffix] = setting;
-  const std::optional<Counter> counter = system.counter();
+  const std::optional<ServerCounter> counter = system.counter();
   const bool counts = counter && counter->most_per_hand_off;
   const std::vector<CrowdPoint> points = bench::measure_crowd(
       {.suffix = suffix,
@@ -124,7 +124,7 @@ void measure_crowd(const Setting& setting) {
 }
 
 void measure_idle(const Setting& setting) {
-  const std::optional<Counter> counter = setting.system.counter();
+  const std::optional<ServerCounter> counter = setting.system.counter();
   const bool asks = counter && !counter->most_per_hand_off;
   bench::measure_idle({.waiters = setting.plan.idle_waiters,
                        .span = setting.plan.held_span,

@@ -10,7 +10,7 @@ namespace holdfast::bench {
 
 namespace {
 
-constexpr int kProcesses = 8;
+constexpr int kIdleProcesses = 8;
 
 double cpu_of(const std::vector<Worker>& workers) {
   double sum = 0;
@@ -31,9 +31,9 @@ void measure_idle(const IdlePlan& plan, const std::vector<std::string>& command,
   Worker holder(command);
   holder.ask("hold idle");
   std::vector<Worker> workers;
-  for (int i = 0; i < kProcesses; ++i) workers.emplace_back(command);
+  for (int i = 0; i < kIdleProcesses; ++i) workers.emplace_back(command);
   for (Worker& worker : workers) {
-    worker.ask(format("wait idle %d %.0f", plan.waiters / kProcesses, plan.ttl.count() * 1e3));
+    worker.ask(format("wait idle %d %.0f", plan.waiters / kIdleProcesses, plan.ttl.count() * 1e3));
   }
   // All of them wait by then, and the server has counted that they came.
   std::this_thread::sleep_for(std::max({plan.delay, plan.span / 4, Seconds(0.5)}));
@@ -52,8 +52,8 @@ void measure_idle(const IdlePlan& plan, const std::vector<std::string>& command,
               .values = {clients},
               .unit = "%",
               .target = {},
-              .detail = format("%d processes over %.1f s; the server meanwhile %.2f %%", kProcesses,
-                               span_s, servers),
+              .detail = format("%d processes over %.1f s; the server meanwhile %.2f %%",
+                               kIdleProcesses, span_s, servers),
               .figures = {{"waiters_percent", clients}, {"server_percent", servers}}});
   if (!plan.asked) return;
   const double allowed = plan.waiters / (plan.ttl.count() / 4);

@@ -30,10 +30,10 @@ class Etcd final : public System {
   CountDuring commands() const override {
     return difference_of([this] { return sum_of("grpc_server_msg_received_total"); });
   }
-  std::optional<Counter> counter() const override {
-    return Counter{.what = "events sent to watchers",
-                   .value = [this] { return sum_of("etcd_debugging_mvcc_events_total"); },
-                   .most_per_hand_off = 2};
+  std::optional<ServerCounter> counter() const override {
+    return ServerCounter{.what = "events sent to watchers",
+                         .value = [this] { return sum_of("etcd_debugging_mvcc_events_total"); },
+                         .most_per_hand_off = 2};
   }
   std::vector<Division> divisions() const override {
     std::vector<Entrant> entrants = all_entrants("etcd", "raw Txn + delete");

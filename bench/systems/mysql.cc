@@ -16,8 +16,8 @@ class Mysql final : public System {
   CountDuring commands() const override {
     return difference_of([this] { return statements(); });
   }
-  std::optional<Counter> counter() const override {
-    return Counter{.what = "statements", .value = [this] { return statements(); }};
+  std::optional<ServerCounter> counter() const override {
+    return ServerCounter{.what = "statements", .value = [this] { return statements(); }};
   }
   std::vector<Division> divisions() const override {
     return sql_divisions(

@@ -13,16 +13,16 @@ class Postgres final : public System {
   std::string title() const override { return title_of(test::ServerKind::postgresql); }
   std::string url() const override { return url_of("recipe=table"); }
   // Each connection has a process of its own, so there are no processes to watch.
-  std::optional<Counter> counter() const override {
-    return Counter{.what = "transactions",
-                   .value =
-                       [this] {
-                         return std::stod(
-                             server_.query("SELECT xact_commit + xact_rollback FROM "
-                                           "pg_stat_database WHERE datname = 'postgres'"));
-                       },
-                   // A backend that has become idle reports after ten seconds.
-                   .delay = Seconds(11)};
+  std::optional<ServerCounter> counter() const override {
+    return ServerCounter{.what = "transactions",
+                         .value =
+                             [this] {
+                               return std::stod(
+                                   server_.query("SELECT xact_commit + xact_rollback FROM "
+                                                 "pg_stat_database WHERE datname = 'postgres'"));
+                             },
+                         // A backend that has become idle reports after ten seconds.
+                         .delay = Seconds(11)};
   }
   std::vector<Division> divisions() const override {
     return sql_divisions(

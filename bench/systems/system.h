@@ -47,7 +47,7 @@ struct Division {
 };
 
 // Something that a server counts for clients.
-struct Counter {
+struct ServerCounter {
   std::string what;  // "commands", "watches that fired"
   std::function<double()> value;
   // Statistics arrive this late at most; what is later than a second suits idle waiters only.
@@ -72,7 +72,7 @@ class System {
   virtual void flush() const {}
   // What clients sent during a function, and what the server does for a hand-off, if it can be told.
   virtual CountDuring commands() const { return {}; }
-  virtual std::optional<Counter> counter() const { return std::nullopt; }
+  virtual std::optional<ServerCounter> counter() const { return std::nullopt; }
 
   virtual std::vector<Division> divisions() const = 0;
 

@@ -44,16 +44,16 @@ class ZooKeeper final : public System {
       return sum_of([](const std::string& name) { return name == "zk_packets_received"; });
     });
   }
-  std::optional<Counter> counter() const override {
-    return Counter{.what = "watches that fired",
-                   .value =
-                       [this] {
-                         return sum_of([](const std::string& name) {
-                           return name.starts_with("zk_sum_node_") &&
-                                  name.ends_with("_watch_count");
-                         });
-                       },
-                   .most_per_hand_off = 2};
+  std::optional<ServerCounter> counter() const override {
+    return ServerCounter{.what = "watches that fired",
+                         .value =
+                             [this] {
+                               return sum_of([](const std::string& name) {
+                                 return name.starts_with("zk_sum_node_") &&
+                                        name.ends_with("_watch_count");
+                               });
+                             },
+                         .most_per_hand_off = 2};
   }
   std::vector<Division> divisions() const override {
     return {{.entrants = all_entrants("zookeeper", "raw create + delete"),
