@@ -163,9 +163,9 @@ TEST(PostgresPooled, APairBehindPoolersIsFollowed) {
   PgbouncerServer poolers[2] = {PgbouncerServer(pair.primary.port()),
                                 PgbouncerServer(pair.standby.port())};
   Client client = open(url_of({poolers[0].port(), poolers[1].port()}, "?pooled=yes"));
-  Lease lease = client.mutex("x", {.ttl = 4s}).acquire().value();
+  Lease lease = client.mutex("x", {.ttl = 8s}).acquire().value();
   pair.switch_over();
-  pause_for(5s);
+  pause_for(9s);
   EXPECT_TRUE(lease.held());
   EXPECT_EQ(told(lease.release()), "granted");
 }
