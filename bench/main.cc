@@ -77,7 +77,7 @@ void measure_standard(const Setting& setting) {
   const auto& [kind, plan, system, report, where, suffix] = setting;
   for (Division& division : system.divisions()) {
     if (!where.empty()) {
-      // What a crowd of JVMs leaves of two CPUs says nothing about three servers.
+      // Three servers cannot be measured on the CPU time that a crowd of JVMs leaves.
       std::erase_if(division.entrants,
                     [](const Entrant& entrant) { return entrant.role == Role::peer; });
       division.standard = {.suffix = suffix, .where = where};

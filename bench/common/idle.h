@@ -18,7 +18,7 @@ struct IdlePlan {
   Seconds ttl{30};
   Seconds span{11};
   std::vector<pid_t> servers = {};
-  // What the server has been asked so far, if it counts that, and how late it may count.
+  // Requests that the server has had so far, if it counts them, and how late it may count.
   std::function<double()> asked = {};
   std::string asked_what = {};
   Seconds delay{0};

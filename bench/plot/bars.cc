@@ -41,7 +41,7 @@ struct Goal {
   std::string words;
 };
 
-// What a target asks for, in the unit of the diagram.
+// The limit of a target, in the unit of the diagram.
 std::vector<Goal> goals_of(const Json& comparison) {
   const bool more = comparison.at("better") == "more";
   std::vector<Goal> goals;

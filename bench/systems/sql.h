@@ -1,4 +1,4 @@
-// What PostgreSQL and MySQL are compared by: each recipe beside the bare statements that it stands on.
+// The comparisons on PostgreSQL and MySQL: each recipe beside the bare statements that it stands on.
 #pragma once
 
 #include <string>

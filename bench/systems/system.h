@@ -62,7 +62,7 @@ class System {
   virtual std::string title() const = 0;  // "Redis 7.0.15"
   virtual bool keeps_data() const { return true; }
 
-  // What clients open. For pairs of one client: a server that is not the leader, if there are several,
+  // The URL for clients. For pairs of one client: a server that is not the leader, if there are several,
   // so that all clients have the same way to the leader.
   virtual std::string url() const = 0;
   virtual std::string single_url() const { return url(); }
