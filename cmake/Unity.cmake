@@ -4,7 +4,7 @@
 # program that brings its own copies of a folder's files (tests/sim) does not meet the library's copies.
 # A file that does not fit into its group says so with SKIP_UNITY_BUILD_INCLUSION.
 
-option(HOLDFAST_UNITY_BUILD "Compile files of one folder together: a third of the time for all of it" OFF)
+option(HOLDFAST_UNITY_BUILD "Compile files of one folder together: headers are read less often" OFF)
 set(HOLDFAST_UNITY_SIZE 10 CACHE STRING "How many files are compiled together at most")
 
 # Gives each source of TARGET the group of its folder.
