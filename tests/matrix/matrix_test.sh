@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Usage: matrix_test.sh scripts/matrix
 #
-# Logs of test programs, as they end in good and bad ways, and what is counted of them.
+# Logs of test programs, as they end in good and bad ways, and what is counted of them; and the page that is written
+# of it, which keeps the rows of servers that were not run again.
 set -euo pipefail
-matrix=$1 log=$(mktemp) failures=0
-trap 'rm -f "$log"' EXIT
+matrix=$1 log=$(mktemp) folder=$(mktemp -d) failures=0
+trap 'rm -rf "$log" "$folder"' EXIT
 
 # expect WHAT COUNTS: of the log on standard input. COUNTS are passed, failed, skipped; then names.
 expect() {
@@ -59,5 +60,35 @@ LOG
 expect "nothing ran" "0 1 0|(no test ran)" <<'LOG'
 [==========] 0 tests from 0 test suites ran. (0 ms total)
 LOG
+
+# same WHAT GOT WANTED: two texts.
+same() { [[ $2 == "$3" ]] || { echo "$1:"; diff <(echo "$2") <(echo "$3") || true; failures=1; }; }
+
+mkdir "$folder"/{first,second,third}
+cat >"$folder/first/etcd-3.7.3.result" <<'RESULT'
+etcd 3.7.3 Go_modules 2026-11-18
+contract 621 0 12 0
+own 56 1 0 0
+interop 28 0 1 0
+failed EtcdRestore.AName (hangs)
+RESULT
+cat >"$folder/first/mariadb-11.8.6.result" <<'RESULT'
+mariadb 11.8.6 Debian_trixie 2026-11-18
+contract 538 0 95 1
+own 180 0 6 0
+RESULT
+first=$("$matrix" --page-of "$folder/first")
+echo "$first" >"$folder/page"
+same "a page with nothing new" "$("$matrix" --page-of "$folder/second" "$folder/page")" "$first"
+same "what was read back" "$(cat "$folder"/second/*.result)" "$(cat "$folder"/first/*.result)"
+cat >"$folder/third/etcd-3.7.3.result" <<'RESULT'
+etcd 3.7.3 Go_modules 2026-11-19
+contract 621 0 12 0
+own 57 0 0 0
+interop 28 0 1 0
+RESULT
+same "a row that was run again" "$("$matrix" --page-of "$folder/third" "$folder/page" | grep -E '^\| (etcd|mariadb)|fails')" \
+'| etcd | 3.7.3 | Go modules | 621 passed, 12 skipped | 57 passed | 28 passed, 1 skipped | 2026-11-19 |
+| mariadb | 11.8.6 | Debian trixie | 538 passed, 95 skipped (1 only alone) | 180 passed, 6 skipped | – | 2026-11-18 |'
 
 exit "$failures"
