@@ -23,8 +23,9 @@ const char* code_name(Code code) {
   return "?";
 }
 
-Failure::Failure(Code code, std::string message)
-    : code_(code), message_(printable_message(std::move(message))) {}
+Failure::Failure(Code code, std::string message) : code_(code), message_(std::move(message)) {
+  make_printable(message_);
+}
 
 Failure Failure::busy(Busy who) {
   constexpr std::size_t kMostLabel = 256;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <cstring>
 
 namespace holdfast {
 
@@ -64,10 +65,17 @@ std::size_t printable_sequence(std::string_view text) {
 }  // namespace
 
 void write_hex(std::span<const std::uint8_t> bytes, char* out) {
-  static constexpr char kDigits[] = "0123456789abcdef";
+  static constexpr std::array<std::array<char, 2>, 256> kOfByte = [] {
+    constexpr std::string_view kDigits = "0123456789abcdef";
+    std::array<std::array<char, 2>, 256> digits{};
+    for (std::size_t byte = 0; byte < digits.size(); ++byte) {
+      digits[byte] = {kDigits[byte >> 4], kDigits[byte & 15]};
+    }
+    return digits;
+  }();
   for (const std::uint8_t byte : bytes) {
-    *out++ = kDigits[byte >> 4];
-    *out++ = kDigits[byte & 15];
+    std::memcpy(out, kOfByte[byte].data(), 2);
+    out += 2;
   }
 }
 
@@ -127,12 +135,12 @@ std::string printable(std::string_view bytes, std::size_t max_bytes) {
   return out;
 }
 
-std::string printable_message(std::string message) {
+void make_printable(std::string& message) {
   constexpr std::size_t kMost = 4096;
   const auto is_plain = [](char c) { return c >= ' ' && c <= '~'; };
   // Nearly all are, and "busy" is a message of the fast path.
-  if (message.size() <= kMost && std::ranges::all_of(message, is_plain)) return message;
-  return printable(message, kMost);
+  if (message.size() <= kMost && std::ranges::all_of(message, is_plain)) return;
+  message = printable(message, kMost);
 }
 
 }  // namespace holdfast

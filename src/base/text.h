@@ -21,7 +21,7 @@ std::optional<std::string> bytes_from_hex(std::string_view hex);
 // "1.5 s", "20 ms", "3 min": for people.
 std::string duration_text(Duration span);
 
-// A message for people, as printable() makes it; moved through where nothing is to be done.
-std::string printable_message(std::string message);
+// As printable() makes a message for people; nothing is copied where nothing is to be done.
+void make_printable(std::string& message);
 
 }  // namespace holdfast

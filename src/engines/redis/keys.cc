@@ -74,6 +74,19 @@ class Siblings {
     }
   }
 
+  // Those of several letters differ in their last character only, unless the name is hashed.
+  void add_to(Words& words, std::string_view letters) const {
+    bool first = true;
+    for (const char letter : letters) {
+      if (first || way_ == Way::hashed) {
+        add_to(words, letter);
+      } else {
+        words.repeat(letter);
+      }
+      first = false;
+    }
+  }
+
  private:
   enum class Way { quoted, tagged, hashed };
   std::string_view name_;
@@ -115,18 +128,14 @@ std::string sibling_key(const std::string& name, char letter) {
 }
 
 Keys::Keys(const std::string& name, std::size_t count) {
-  const Siblings siblings(name);
   all.add(name);
-  for (const char letter : {'t', 'q', 'h', 'i'}) {
-    if (all.count() < count) siblings.add_to(all, letter);
-  }
+  Siblings(name).add_to(all, std::string_view("tqhi").substr(0, count - 1));
 }
 
 Keys Keys::of_fenced(const std::string& name) {
-  const Siblings siblings(name);
   Keys keys;
   keys.all.add(name);
-  for (const char letter : {'f', 't', 'x'}) siblings.add_to(keys.all, letter);
+  Siblings(name).add_to(keys.all, "ftx");
   return keys;
 }
 
@@ -136,7 +145,7 @@ Keys Keys::of_vote(const std::string& name, const std::string& marker) {
   keys.all.add(name);
   siblings.add_to(keys.all, 'r');
   keys.all.add(marker);
-  for (const char letter : {'w', 'g', 'o'}) siblings.add_to(keys.all, letter);
+  siblings.add_to(keys.all, "wgo");
   return keys;
 }
 

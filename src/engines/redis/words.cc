@@ -1,6 +1,6 @@
 #include "engines/redis/words.h"
 
-#include <array>
+#include <algorithm>
 #include <charconv>
 #include <cstring>
 
@@ -32,22 +32,30 @@ Words::Words(std::initializer_list<std::string_view> words) {
   for (const std::string_view word : words) add(word);
 }
 
-char* Words::room_for(std::size_t size) {
+void Words::ensure(std::size_t more) {
   constexpr std::size_t kUsual = 224;
-  if (bytes_.empty()) bytes_.reserve(kUsual);
-  std::array<char, 26> head;
-  head.front() = '$';
-  char* end = std::to_chars(head.data() + 1, head.data() + head.size() - 2, size).ptr;
+  if (memory_.size() < size_ + more) memory_.resize(std::max(kUsual, 2 * (size_ + more)));
+}
+
+char* Words::room_for(std::size_t size) {
+  constexpr std::size_t kAround = 26;  // "$", digits of the size, and two line ends
+  ensure(size + kAround);
+  last_ = size_;
+  char* out = memory_.data() + size_;
+  *out++ = '$';
+  if (size < 10) {
+    *out++ = static_cast<char>('0' + size);
+  } else {
+    out = std::to_chars(out, out + kAround, size).ptr;
+  }
+  *out++ = '\r';
+  *out++ = '\n';
+  char* end = out + size;
   *end++ = '\r';
   *end++ = '\n';
-  const auto head_size = static_cast<std::size_t>(end - head.data());
-  const std::size_t before = bytes_.size();
-  bytes_.resize(before + head_size + size + kEnd.size(), '\n');
-  char* out = bytes_.data() + before;
-  std::memcpy(out, head.data(), head_size);
-  out[head_size + size] = '\r';
+  size_ = static_cast<std::size_t>(end - memory_.data());
   ++count_;
-  return out + head_size;
+  return out;
 }
 
 Words& Words::add(std::string_view word) {
@@ -67,18 +75,29 @@ Words& Words::join(std::initializer_list<std::string_view> pieces) {
   return *this;
 }
 
+Words& Words::repeat(char last) {
+  const std::size_t size = size_ - last_;
+  ensure(size);
+  std::memcpy(memory_.data() + size_, memory_.data() + last_, size);
+  last_ = size_;
+  size_ += size;
+  memory_[size_ - kEnd.size() - 1] = last;
+  ++count_;
+  return *this;
+}
+
 std::string_view Words::at(std::size_t index) const {
   HOLDFAST_REQUIRE(index < count());
   std::size_t offset = 0;
-  while (index-- > 0) offset = extent_at(bytes_, offset).next();
-  const Extent word = extent_at(bytes_, offset);
+  while (index-- > 0) offset = extent_at(bytes(), offset).next();
+  const Extent word = extent_at(bytes(), offset);
   return bytes().substr(word.begin, word.size);
 }
 
 std::string_view Words::first(std::size_t count) const {
-  if (count >= count_) return bytes_;
+  if (count >= count_) return bytes();
   std::size_t offset = 0;
-  while (count-- > 0) offset = extent_at(bytes_, offset).next();
+  while (count-- > 0) offset = extent_at(bytes(), offset).next();
   return bytes().substr(0, offset);
 }
 

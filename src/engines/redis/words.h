@@ -26,19 +26,25 @@ class Words {
   }
   // One word, made of these pieces.
   Words& join(std::initializer_list<std::string_view> pieces);
+  // The last word once more, with another last character. REQUIRES: the last word has one
+  Words& repeat(char last);
 
   std::size_t count() const { return count_; }
   // REQUIRES: index < count()
   std::string_view at(std::size_t index) const;
   // The first so many of them, as they are sent.
   std::string_view first(std::size_t count) const;
-  std::string_view bytes() const { return bytes_; }
+  std::string_view bytes() const { return {memory_.data(), size_}; }
 
  private:
+  // Makes room for so many more bytes.
+  void ensure(std::size_t more);
   // Makes room for a word of `size` bytes, and writes what is around it.
   char* room_for(std::size_t size);
 
-  std::string bytes_;
+  std::string memory_;
+  std::size_t size_ = 0;  // of what is written there
+  std::size_t last_ = 0;  // where the last word begins
   std::size_t count_ = 0;
 };
 

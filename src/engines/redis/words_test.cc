@@ -24,6 +24,16 @@ TEST(Words, AreFoundAgain) {
   EXPECT_EQ(words.at(3), "c");
 }
 
+TEST(Words, AreRepeatedWithAnotherEnd) {
+  Words words;
+  words.add(std::string(300, 'a')).repeat('b').repeat('c').add("d").repeat('e');
+  EXPECT_EQ(words.count(), 5U);
+  EXPECT_EQ(words.at(1), std::string(299, 'a') + "b");
+  EXPECT_EQ(words.at(2), std::string(299, 'a') + "c");
+  EXPECT_EQ(words.at(3), "d");
+  EXPECT_EQ(words.at(4), "e");
+}
+
 TEST(Words, TheFirstOfThem) {
   const Words words{"a", "bc", "d"};
   EXPECT_EQ(words.first(0), "");
