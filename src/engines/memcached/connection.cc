@@ -142,7 +142,7 @@ void Connection::give_up_if_silent(BootTime sent_at) {
 void Connection::on_bytes(std::string_view bytes) {
   std::string problem;
   const bool sound =
-      parser_.feed(bytes, [this](Reply reply) { on_reply(std::move(reply)); }, problem);
+      parser_.feed(bytes, [this](Reply&& reply) { on_reply(std::move(reply)); }, problem);
   if (!sound) {
     on_closed("it does not speak memcached's protocol (" + problem + ")");
   } else if (spoke_unasked_) {
@@ -151,7 +151,7 @@ void Connection::on_bytes(std::string_view bytes) {
   }
 }
 
-void Connection::on_reply(Reply reply) {
+void Connection::on_reply(Reply&& reply) {
   silence_.heard();
   if (pending_.empty()) {
     spoke_unasked_ = true;

@@ -86,7 +86,7 @@ class Connection final : private StreamListener {
   void on_bytes(std::string_view bytes) override;
   void on_closed(const std::string& why) override;
   bool expects_answer() const override { return !pending_.empty(); }
-  void on_reply(Reply reply);
+  void on_reply(Reply&& reply);
   // After a call timed out: ends a connection that says nothing at all.
   void give_up_if_silent(BootTime sent_at);
   // When the oldest call was sent that has no answer.

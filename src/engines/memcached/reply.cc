@@ -28,12 +28,15 @@ std::optional<std::uint64_t> Reply::flag(char name) const {
   return std::nullopt;
 }
 
-bool ReplyParser::feed(std::string_view bytes, const std::function<void(Reply)>& on_reply,
+bool ReplyParser::feed(std::string_view bytes, const std::function<void(Reply&&)>& on_reply,
                        std::string& problem) {
   while (!bytes.empty()) {
     const bool whole = in_value_ ? take_value(bytes, problem) : take_line(bytes, problem);
     if (!problem.empty()) return false;
-    if (whole) on_reply(std::exchange(reply_, Reply()));
+    if (!whole) continue;
+    on_reply(std::move(reply_));
+    reply_.value.clear();
+    reply_.cut = false;
   }
   return true;
 }

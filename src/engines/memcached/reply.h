@@ -40,7 +40,7 @@ class ReplyParser {
   static constexpr std::size_t kMostValue = 64 * 1024;
 
   // False if the bytes are not the protocol; `problem` says why, and nothing more can be parsed.
-  bool feed(std::string_view bytes, const std::function<void(Reply)>& on_reply,
+  bool feed(std::string_view bytes, const std::function<void(Reply&&)>& on_reply,
             std::string& problem);
 
  private:

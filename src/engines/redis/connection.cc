@@ -211,7 +211,7 @@ Task<std::vector<Result<Answer>>> Connection::call_all(std::vector<std::string> 
 void Connection::on_bytes(std::string_view bytes) {
   std::string problem;
   const bool sound =
-      parser_->feed(bytes, [this](Reply reply) { on_reply(std::move(reply)); }, problem);
+      parser_->feed(bytes, [this](Reply&& reply) { on_reply(std::move(reply)); }, problem);
   if (!sound) {
     on_closed("it does not speak the Redis protocol (" + problem + ")");
   } else if (spoke_unasked_) {
@@ -220,7 +220,7 @@ void Connection::on_bytes(std::string_view bytes) {
   }
 }
 
-void Connection::on_reply(Reply reply) {
+void Connection::on_reply(Reply&& reply) {
   silence_.heard();
   const bool push = reply.kind == Reply::Kind::array && !reply.items.empty() && on_push &&
                     reply.at(0).text == "message";

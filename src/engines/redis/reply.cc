@@ -73,7 +73,7 @@ ReplyParser::ReplyParser() : reader_(redisReaderCreateWithFunctions(&functions),
 }
 ReplyParser::~ReplyParser() = default;
 
-bool ReplyParser::feed(std::string_view bytes, const std::function<void(Reply)>& on_reply,
+bool ReplyParser::feed(std::string_view bytes, const std::function<void(Reply&&)>& on_reply,
                        std::string& problem) {
   if (redisReaderFeed(reader_.get(), bytes.data(), bytes.size()) != REDIS_OK) {
     problem = reader_->errstr;

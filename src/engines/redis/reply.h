@@ -38,7 +38,7 @@ class ReplyParser {
   ReplyParser& operator=(const ReplyParser&) = delete;
 
   // False if the bytes are not the protocol; `problem` says why, and nothing more can be parsed.
-  bool feed(std::string_view bytes, const std::function<void(Reply)>& on_reply,
+  bool feed(std::string_view bytes, const std::function<void(Reply&&)>& on_reply,
             std::string& problem);
 
  private:
