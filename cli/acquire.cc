@@ -4,11 +4,13 @@
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "claim_options.h"
 #include "commands.h"
 #include "duration.h"
 #include "interrupt.h"
+#include "wait_notice.h"
 
 namespace holdfast::cli {
 namespace {
@@ -45,18 +47,23 @@ int acquire(const Session& session, const ClaimOptions& options) {
   if (!plan) return session.fail(plan.failure());
   Result<Client> client = [&] {
     const ExitOnSignal at_once(session.json);
-    return session.open();
+    return session.open({.label = plan->label});
   }();
   if (!client) return session.fail(client.failure());
   Interrupt interrupt([&session](int signal) { session.give_up_on(signal); });
 
+  std::optional<WaitNotice> notice;
+  if (!plan->quiet && plan->patience != Duration::zero()) {
+    notice.emplace(session, std::vector{plan->name}, plan->label);
+  }
   Result<Handle> handle = plan->request(*client).acquire_detached(plan->wait(interrupt.token()));
+  notice.reset();
   if (const int signal = interrupt.end(); signal != 0) {
     // Granted and interrupted at the same moment: nobody will ever read the handle.
     if (handle && !client->release(*handle)) session.warn("the lock frees itself after its ttl");
     return session.interrupted_by(signal);
   }
-  if (!handle) return session.fail(handle.failure());
+  if (!handle) return plan->fail(session, handle.failure());
 
   // A reader that has gone must not end us before the lock is given back.
   std::signal(SIGPIPE, SIG_IGN);

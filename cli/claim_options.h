@@ -4,8 +4,10 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "holdfast/client.h"
+#include "session.h"
 
 namespace CLI {
 class App;
@@ -17,10 +19,15 @@ namespace holdfast::cli {
 struct ClaimOptions {
   std::string name;
   std::string ttl = "30s";
-  std::optional<std::string> wait;  // none: as long as it takes
+  std::optional<std::string> wait;    // none: as long as it takes
+  std::optional<std::string> wait_s;  // as flock(1) takes it
   bool no_wait = false;
   bool shared = false;
+  bool exclusive = false;
   std::uint32_t permits = 0;  // 0: not a semaphore
+  std::optional<std::string> label;
+  int conflict_status = kBusy;
+  bool quiet = false;
 
   void add_to(CLI::App& command);
 };
@@ -34,12 +41,19 @@ struct ClaimPlan {
   std::uint32_t permits = 1;
   LockOptions lock;
   std::optional<Duration> patience;  // zero: try once; none: as long as it takes
+  std::string label;
+  int conflict_status = kBusy;
+  bool quiet = false;
 
-  static Result<ClaimPlan> from(const ClaimOptions& options);
+  // `command` is what will run under the lock; it is part of the label unless --label is given.
+  static Result<ClaimPlan> from(const ClaimOptions& options,
+                                const std::vector<std::string>& command = {});
 
   // Throws LockError, as Client's own calls do.
   LockRequest request(Client& client) const;
   Wait wait(std::stop_token stop) const;
+  // Says why there is no lock, and returns the exit status.
+  int fail(const Session& session, const Failure& failure) const;
 };
 
 }  // namespace holdfast::cli

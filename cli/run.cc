@@ -2,6 +2,7 @@
 #include <malloc.h>
 #include <signal.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <cstring>
@@ -14,11 +15,13 @@
 #include "interrupt.h"
 #include "program.h"
 #include "run/guard.h"
+#include "run/nesting.h"
 #include "run/proc_mount.h"
 #include "run/process_tree.h"
 #include "run/renewal_feed.h"
 #include "run/runner.h"
 #include "secrets.h"
+#include "wait_notice.h"
 
 namespace holdfast::cli {
 namespace {
@@ -28,6 +31,7 @@ constexpr const char* kRunExamples = R"(Examples:
   holdfast run deploy --no-wait -- make deploy || echo "somebody deploys already"
   holdfast run disk --permits 4 --wait 10m -- rsync -a src/ dst/
   holdfast run migrate --isolate -- ./migrate.sh
+  holdfast run cleanup -n -c 'rm -rf /srv/tmp/* && date > /srv/last'
   holdfast run demo -- sh -c 'echo "my fencing token is $HOLDFAST_TOKEN"'
 
 CMD runs in a process group of its own with HOLDFAST_NAME, HOLDFAST_TOKEN, HOLDFAST_MODE and
@@ -35,6 +39,9 @@ HOLDFAST_VALID_UNTIL_MS in its environment. If the lock is lost, CMD and all its
 ended (SIGTERM, then SIGKILL) before anybody else can hold it. When CMD ends by itself the lock is
 released, even if it left background processes behind. CMD and its descendants also end if two of
 the three processes of holdfast (holdfast, holdfast-guard, lock-keeper) are killed at once.
+
+While it waits, it tells on standard error for what: a line that is kept up to date on a terminal, else
+one each minute. A run that would wait for itself, because one above it holds the lock, is refused (64).
 
 With --isolate CMD runs in a pid namespace of its own, which the kernel ends as one even if all three
 are killed: process numbers begin at 1, ps shows CMD's processes only, background processes end with
@@ -63,9 +70,11 @@ sigset_t block_signals(Command& command) {
 
 class RunCommand {
  public:
-  RunCommand(const Session& session, ClaimPlan plan, std::vector<std::string> words, bool isolate)
+  RunCommand(const Session& session, ClaimPlan plan, std::vector<std::string> words, bool isolate,
+             std::string held)
       : session_(session), plan_(std::move(plan)) {
     command_.words = std::move(words);
+    command_.held = std::move(held);
     command_.variables = {"HOLDFAST_NAME=" + plan_.name.bytes(),
                           std::string("HOLDFAST_MODE=") + mode_name(plan_.mode)};
     command_.output_to_stderr = session.json;
@@ -80,6 +89,7 @@ class RunCommand {
     feed_ = std::make_shared<RenewalFeed>(guard.socket(), *plan_.lock.warn_before);
     ClientOptions options;
     options.observer = feed_;
+    options.label = plan_.label;
     Result<Client> client = [&] {
       const ExitOnSignal at_once(session_.json);
       return session_.open(options);
@@ -89,7 +99,7 @@ class RunCommand {
     const BootTime asked = BootClock::now();
     Result<Lease> lease = acquire(*client, asked);
     if (interrupted_by_ != 0) return session_.interrupted_by(interrupted_by_);
-    if (!lease) return session_.fail(lease.failure());
+    if (!lease) return plan_.fail(session_, lease.failure());
     waited_ = BootClock::now() - asked;
     // A lock that was handed to us may be granted for a short time only, until we show that we are
     // there. If it cannot be renewed now, it can perhaps later; the guard knows the deadline.
@@ -110,6 +120,8 @@ class RunCommand {
       return first;
     }
     Interrupt interrupt(give_up_);
+    std::optional<WaitNotice> notice;
+    if (!plan_.quiet) notice.emplace(session_, std::vector{plan_.name}, plan_.label);
     Result<Lease> lease =
         plan_.patience ? request.try_acquire_until(asked + *plan_.patience, interrupt.token())
                        : request.acquire(interrupt.token());
@@ -224,9 +236,23 @@ class RunCommand {
   std::string loss_;
 };
 
+// Runs the command under the lock that a run above us holds.
+int exec_command(const Session& session, std::vector<std::string> words) {
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  execvp(arguments[0], arguments.data());
+  const int why = errno;
+  return session.fail(why == ENOENT ? "command_not_found" : "command_not_executable",
+                      "cannot run '" + words[0] + "': " + std::strerror(why),
+                      why == ENOENT ? kNotFound : kCannotExecute);
+}
+
 struct RunOptions {
   ClaimOptions claim;
   bool isolate = false;
+  bool reenter = false;
+  std::optional<std::string> shell_command;
   std::vector<std::string> misplaced;
 };
 
@@ -237,12 +263,31 @@ int run(const Invocation& invocation, const RunOptions& options) {
         Failure(Code::invalid_argument,
                 "put -- before the command: holdfast run NAME -- " + redact(options.misplaced[0])));
   }
-  if (invocation.command.empty()) {
+  std::vector<std::string> words = invocation.command;
+  if (options.shell_command) {
+    if (!words.empty()) {
+      return session.fail(
+          Failure(Code::invalid_argument, "give a command either by -c or after --, not both"));
+    }
+    words = {"sh", "-c", *options.shell_command};
+  }
+  if (words.empty()) {
     return session.fail(
         Failure(Code::invalid_argument, "no command given: holdfast run NAME -- CMD…"));
   }
-  Result<ClaimPlan> plan = ClaimPlan::from(options.claim);
+  Result<ClaimPlan> plan = ClaimPlan::from(options.claim, words);
   if (!plan) return session.fail(plan.failure());
+  const Result<std::string> url = session.url();
+  if (!url) return session.fail(url.failure());
+  // Another permit of a semaphore may be had.
+  if (plan->mode != Mode::permit && is_held_above(session, *url, plan->name)) {
+    if (options.reenter) return exec_command(session, std::move(words));
+    return session.fail(Failure(
+        Code::invalid_argument,
+        "'" + plan->name.display() +
+            "' is held by a `holdfast run` above this one, which would wait for itself; --reenter "
+            "runs the command under the lock that is held already"));
+  }
   if (!options.isolate) {
     if (const std::optional<std::string> problem = problem_with_proc()) {
       return session.fail(Failure(Code::misconfigured, *problem));
@@ -250,7 +295,8 @@ int run(const Invocation& invocation, const RunOptions& options) {
   }
   // The renewing thread needs no heap of its own: to map one takes longer than to share.
   mallopt(M_ARENA_MAX, 1);
-  return RunCommand(session, *plan, invocation.command, options.isolate).run();
+  return RunCommand(session, *plan, std::move(words), options.isolate, held_above(*url, plan->name))
+      .run();
 }
 
 }  // namespace
@@ -262,6 +308,10 @@ void add_run(CLI::App& app, Invocation& invocation) {
   options->claim.add_to(*command);
   command->add_flag("--isolate", options->isolate,
                     "Run CMD in a pid namespace of its own, which the kernel ends as one");
+  command->add_flag("--reenter", options->reenter,
+                    "If a run above this one holds the lock already: run CMD under it");
+  command->add_option("-c,--command", options->shell_command, "CMD as one text, for the shell")
+      ->type_name("TEXT");
   // The words after "--" never get here; this is for the help, and to notice a missing "--".
   command->add_option("CMD", options->misplaced, "After --: the command to run, and its arguments")
       ->type_name("");

@@ -44,14 +44,17 @@ std::size_t begin_of_secret(const std::string& word, bool is_url) {
   return scheme_end == std::string::npos ? word.size() : begin_of_url(word, scheme_end);
 }
 
+std::string shown_secret(const std::string& secret) {
+  return secret.starts_with(kHandle) ? std::string(kHandle) + "***" : redacted(secret);
+}
+
 // A word of the command line as others may see it, and remembers what they may not. A secret goes to
 // the end of its word: a password may have blanks and quotes, so that nothing else ends it.
 std::string shown_word(const std::string& word, bool is_url) {
   const std::size_t begin = begin_of_secret(word, is_url);
   const std::string secret = word.substr(begin);
   if (secret.empty()) return word;
-  const std::string shown =
-      secret.starts_with(kHandle) ? std::string(kHandle) + "***" : redacted(secret);
+  const std::string shown = shown_secret(secret);
   remember_secret(secret, shown);
   return word.substr(0, begin) + shown;
 }
@@ -77,11 +80,15 @@ void remember_secret(std::string_view secret, std::string_view shown) {
   constexpr std::size_t kLeast = 6;
   std::vector<Secret>& all = secrets();
   if (secret.size() < kLeast || secret == shown) return;
+  bool added = false;
   // A Failure has escaped it already.
   for (std::string& text : std::array{std::string(secret), printable(secret, std::string::npos)}) {
     const auto known = [&](const Secret& each) { return each.text == text; };
-    if (std::ranges::none_of(all, known)) all.push_back({std::move(text), std::string(shown)});
+    if (std::ranges::any_of(all, known)) continue;
+    all.push_back({std::move(text), std::string(shown)});
+    added = true;
   }
+  if (!added) return;  // Other threads may read them meanwhile.
   std::ranges::stable_sort(all, std::ranges::greater(),
                            [](const Secret& each) { return each.text.size(); });
 }
@@ -95,6 +102,11 @@ std::string redact(std::string_view message) {
     }
   }
   return text;
+}
+
+std::string without_secrets(const std::string& word) {
+  const std::size_t begin = begin_of_secret(word, false);
+  return begin == word.size() ? word : word.substr(0, begin) + shown_secret(word.substr(begin));
 }
 
 std::string quoted_word(std::string_view word) {

@@ -19,6 +19,9 @@ void remember_secret(std::string_view secret, std::string_view shown);
 // puts no others into its messages.
 std::string redact(std::string_view message);
 
+// A word of any command line without a handle, or the login of a URL, in it.
+std::string without_secrets(const std::string& word);
+
 // A word of the command line in a message: in quotes, printable, without secrets. They are looked
 // for before it is cut: half a password is one too.
 std::string quoted_word(std::string_view word);

@@ -154,7 +154,7 @@ _holdfast() {
       return
       ;;
     --scenario | --server | --repeat | --jobs | --seed | --duration) return ;;
-    --permits | --token | --workers | --in-flight | --processes | --seconds) return ;;
+    --permits | --label | --command | --conflict-exit-code | --token | --workers | --in-flight | --processes | --seconds) return ;;
     --minutes | --schedules | --threads | --replay) return ;;
     --names) [[ $command == bench ]] && return ;;
   esac
@@ -166,8 +166,13 @@ _holdfast() {
   fi
   local -a options=()
   case $command in
-    run) options=(--ttl --wait --no-wait --shared --permits --isolate --) ;;
-    acquire) options=(--ttl --wait --no-wait --shared --permits) ;;
+    run)
+      options=(--ttl --wait --no-wait --shared --exclusive --permits --label --quiet --isolate --reenter
+        --command --conflict-exit-code --)
+      ;;
+    acquire)
+      options=(--ttl --wait --no-wait --shared --exclusive --permits --label --quiet --conflict-exit-code)
+      ;;
     ls) options=(--names) ;;
     break) options=(--token) ;;
     bench)

@@ -29,8 +29,13 @@ _holdfast() {
   claim=(
     '--ttl[how long the lock outlives a vanished holder]:duration:(10s 30s 2m 1h)'
     '(--no-wait)--wait[wait at most so long]:duration:(500ms 10s 2m 1h)'
-    '(--wait)--no-wait[try once]'
-    '(--permits)--shared[together with other shared holders]'
+    '-w[wait at most so many seconds]:seconds:'
+    '(--wait -n)'{--no-wait,-n}'[try once]'
+    {--conflict-exit-code,-E}'[status if it is not free in time]:status:'
+    '(--permits)'{--shared,-s}'[together with other shared holders]'
+    {--exclusive,-x}'[alone]'
+    '--label[what others see of this holder]:text:'
+    '--quiet[do not tell whom we wait for]'
     '(--shared)--permits[one of N permits]:N:'
   )
 
@@ -65,7 +70,8 @@ _holdfast() {
             (( CURRENT -= separator ))
             _normal
           else
-            _arguments $common $claim '--isolate[in a pid namespace of its own]' '1:lock:_holdfast_names'
+            _arguments $common $claim '--isolate[in a pid namespace of its own]' '--reenter[run under a lock that a run above holds]' \
+              {--command,-c}'[the command as one text]:text:' '1:lock:_holdfast_names'
           fi
           ;;
         acquire) _arguments $common $claim '1:lock:_holdfast_names' ;;

@@ -19,6 +19,7 @@ struct Command {
   bool output_to_stderr = false;       // --json keeps standard output for the report
   bool isolate = false;                // in a pid namespace of its own, see isolation.h
   std::vector<std::string> variables;  // NAME=value, added to the environment
+  std::string held;                    // HOLDFAST_HELD, but for the token: see nesting.h
 };
 
 // Why the command is not there.

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "holdfast/engine.h"
+#include "holdfast/export.h"
 #include "holdfast/observer.h"
 
 namespace holdfast {
@@ -20,7 +21,7 @@ struct Requirements {
 };
 
 struct ClientOptions {
-  // This client's label, as others see it in `holdfast ls`. Default: "user@host pid program".
+  // This client's label, as others see it in `holdfast ls`. Default: default_label().
   std::string label;
   // How long one request to the engine may take before its outcome counts as unknown.
   Duration request_timeout = std::chrono::seconds(5);
@@ -28,6 +29,9 @@ struct ClientOptions {
   Duration release_timeout = std::chrono::seconds(2);
   std::shared_ptr<Observer> observer;
 };
+
+// The label of a client that is given none: "user@host pid program", with the user's name from the system.
+HOLDFAST_API std::string default_label();
 
 struct LockOptions {
   // How long the lock outlives a holder that vanished. Renewed every third of it while held.

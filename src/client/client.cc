@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <system_error>
 
 #include "base/real_runtime.h"
@@ -51,15 +52,19 @@ void destroy(Core* core) {
   }
 }
 
-std::string default_label() {
-  char host[256] = "localhost";
-  gethostname(host, sizeof host - 1);
-  // Not getpwuid(): it loads name services, which costs more than taking a lock.
-  const char* user = std::getenv("USER");
-  if (!user || !*user) user = std::getenv("LOGNAME");
-  const std::string who = user && *user ? user : "uid " + std::to_string(geteuid());
-  return who + "@" + host + " pid " + std::to_string(getpid()) + " " +
-         program_invocation_short_name;
+// The effective user's name; empty if this file does not know it. (getpwuid() loads name services, which costs more
+// than taking a lock.)
+std::string name_in_passwd() {
+  std::ifstream users("/etc/passwd");
+  const std::string wanted = ":" + std::to_string(geteuid()) + ":";
+  for (std::string line; std::getline(users, line);) {
+    const std::size_t name = line.find(':');
+    const std::size_t id = name == std::string::npos ? name : line.find(':', name + 1);
+    if (id != std::string::npos && line.compare(id, wanted.size(), wanted) == 0) {
+      return line.substr(0, name);
+    }
+  }
+  return {};
 }
 
 // Owns what the engine's coroutines only refer to.
@@ -83,6 +88,18 @@ Task<Result<void>> evict(Locker& locker, Name name, Token token) {
 }
 
 }  // namespace
+
+std::string default_label() {
+  char host[256] = "localhost";
+  gethostname(host, sizeof host - 1);
+  std::string user = name_in_passwd();
+  if (user.empty()) {
+    const char* given = std::getenv("USER");
+    user = given && *given ? given : "uid " + std::to_string(geteuid());
+  }
+  return user + "@" + host + " pid " + std::to_string(getpid()) + " " +
+         program_invocation_short_name;
+}
 
 Result<Client> Client::over(const EngineFactory& factory, ClientOptions options) {
   if (options.label.empty()) options.label = default_label();

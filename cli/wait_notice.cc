@@ -1,0 +1,145 @@
+#include "wait_notice.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "duration.h"
+#include "lock_info.h"
+
+namespace holdfast::cli {
+namespace {
+
+using namespace std::chrono_literals;
+
+// A terminal on which a line can be erased.
+bool is_terminal() {
+  const char* kind = std::getenv("TERM");
+  return isatty(STDERR_FILENO) == 1 && kind != nullptr && std::strcmp(kind, "dumb") != 0;
+}
+
+std::size_t columns() {
+  winsize size{};
+  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 20 ? size.ws_col : 80;
+}
+
+// Cut in front of a character, not inside one.
+std::string cut(std::string text, std::size_t max) {
+  if (text.size() <= max) return text;
+  std::size_t end = max;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  return text.substr(0, end);
+}
+
+// A session with the same URL, which reads no file and remembers no secret anew: it is used on another thread.
+Session resolved(Session session) {
+  if (const Result<std::string> url = session.url(); url && !url->empty()) session.on = *url;
+  return session;
+}
+
+}  // namespace
+
+struct WaitNotice::State {
+  const Session session;
+  const std::vector<Name> names;
+  const std::string label;
+  const BootTime began = BootClock::now();
+  const bool terminal = is_terminal();
+
+  std::mutex mutex;
+  std::condition_variable ended_changed;
+  bool ended = false;
+  bool shown = false;  // a line that has to be erased
+
+  // False when the wait is over.
+  bool pause(Duration span) {
+    std::unique_lock guard(mutex);
+    return !ended_changed.wait_for(guard, span, [&] { return ended; });
+  }
+
+  void show(const std::string& text) {
+    const std::scoped_lock guard(mutex);
+    if (ended) return;
+    const std::string line =
+        "holdfast: waiting for " + text + " (" + format_duration(BootClock::now() - began) + ")";
+    if (terminal) {
+      std::fprintf(stderr, "\r%s\033[K", cut(for_terminal(line), columns() - 1).c_str());
+      shown = true;
+    } else {
+      std::fprintf(stderr, "%s\n", for_terminal(line).c_str());
+    }
+  }
+
+  void tell() {
+    if (!pause(terminal ? Duration(1s) : Duration(1min))) return;
+    std::optional<Client> client;
+    do {
+      if (!client) {
+        // Warnings are told by the client that waits.
+        Result<Client> opened = session.open({.observer = std::make_shared<Observer>()});
+        if (opened) client.emplace(std::move(*opened));
+      }
+      for (const Name& name : names) {
+        const Result<LockInfo> lock =
+            client ? client->inspect(name) : Result<LockInfo>(Failure(Code::unreachable, {}));
+        if (!lock) {
+          show("'" + name.display() + "'; the engine does not answer");
+        } else if (!lock->holders.empty() || names.size() == 1) {
+          show(waiting_text(*lock, label));
+          break;  // One line: the first that somebody holds is the one that we wait for.
+        }
+      }
+    } while (pause(terminal ? Duration(2s) : Duration(1min)));
+  }
+};
+
+WaitNotice::WaitNotice(const Session& session, std::vector<Name> names, std::string label)
+    : state_(new State{
+          .session = resolved(session), .names = std::move(names), .label = std::move(label)}) {
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, &before);
+  try {
+    std::thread([state = state_] { state->tell(); }).detach();
+  } catch (const std::system_error&) {
+    // No thread is to be had: then nothing is told.
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+WaitNotice::~WaitNotice() {
+  const std::scoped_lock guard(state_->mutex);
+  state_->ended = true;
+  state_->ended_changed.notify_all();
+  if (state_->shown) std::fputs("\r\033[K", stderr);
+}
+
+std::string waiting_text(const LockInfo& lock, const std::string& label) {
+  std::string text = "'" + lock.name.display() + "'";
+  if (lock.holders.empty()) {
+    text += ", which is just being handed over";
+  } else {
+    const HolderInfo& holder = lock.holders.front();
+    text += ", held by " + shown_label(holder.label);
+    if (holder.held_for) text += " since " + format_duration(*holder.held_for);
+    if (lock.holders.size() > 1)
+      text += " and " + std::to_string(lock.holders.size() - 1) + " more";
+  }
+  const auto self = std::ranges::find(lock.waiters, label, &WaiterInfo::label);
+  const auto before = self - lock.waiters.begin();
+  if (self != lock.waiters.end() && before > 0)
+    text += ", " + std::to_string(before) + " before us";
+  return text;
+}
+
+}  // namespace holdfast::cli
