@@ -1,4 +1,4 @@
-// VersionedStore: where versioned rows are: the statements of one database, and how to run them.
+// VersionedStore: versioned rows in one database: its statements, and how they are run.
 // Inside the loop only.
 #pragma once
 
@@ -29,9 +29,21 @@ class VersionedStore {
                                        Deadline deadline) = 0;
 };
 
+// By the scheme of the URL.
 Result<std::unique_ptr<VersionedStore>> open_versioned_store(const Url& url,
                                                              const VersionedTable& table,
                                                              Runtime& runtime,
                                                              const ClientOptions& options);
+
+std::unique_ptr<VersionedStore> open_sqlite_store(const Url& url, const VersionedTable& table,
+                                                  Runtime& runtime);
+Result<std::unique_ptr<VersionedStore>> open_mysql_store(const Url& url,
+                                                         const VersionedTable& table,
+                                                         Runtime& runtime,
+                                                         const ClientOptions& options);
+Result<std::unique_ptr<VersionedStore>> open_postgres_store(const Url& url,
+                                                            const VersionedTable& table,
+                                                            Runtime& runtime,
+                                                            const ClientOptions& options);
 
 }  // namespace holdfast::internal

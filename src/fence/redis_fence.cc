@@ -178,7 +178,7 @@ struct RedisFence::Impl {
   std::optional<CommandExecutor> executor;
 };
 
-// As a client's core ends: see client.cc.
+// Ends as a client's core does: see client/client.cc.
 void RedisFence::Impl::destroy(Impl* impl) {
   if (impl->runtime.forked()) return;
   const auto end = [impl] {

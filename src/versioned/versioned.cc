@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "base/unreachable_instead_of_unknown.h"
 #include "base/url.h"
-#include "client/versioned_store.h"
+#include "versioned/store.h"
 
 namespace holdfast {
 
@@ -40,7 +40,7 @@ struct Versioned::Impl {
   std::unique_ptr<VersionedStore> store;
 };
 
-// As a client's core ends: see client.cc.
+// Ends as a client's core does: see client/client.cc.
 void Versioned::Impl::destroy(Impl* impl) {
   if (impl->runtime.forked()) return;
   const auto end = [impl] {

@@ -1,7 +1,9 @@
 // Versioned rows in PostgreSQL.
-#include "client/versioned_line.h"
 #include "engines/postgres/session_settings.h"
 #include "engines/postgres/settings.h"
+#include "versioned/shared_connection.h"
+#include "versioned/statements.h"
+#include "versioned/store.h"
 #include "wire/postgres_connection.h"
 
 namespace holdfast::internal {
@@ -25,7 +27,7 @@ class PostgresStore final : public VersionedStore {
         table_(quoted(table.table, '"')),
         key_(quoted(table.key, '"')),
         version_(quoted(table.version, '"')),
-        line_(runtime, [this](Deadline deadline) { return open(deadline); }) {}
+        connection_(runtime, [this](Deadline deadline) { return open(deadline); }) {}
 
   Task<Result<SqlRows>> read(std::string key, Deadline deadline) override {
     std::string text = "SELECT t." + version_;
@@ -83,7 +85,7 @@ class PostgresStore final : public VersionedStore {
   }
 
   Task<Result<SqlRows>> run(SqlStatement statement, Deadline deadline) {
-    Result<SqlOutcome> outcome = co_await line_.run(std::move(statement), deadline);
+    Result<SqlOutcome> outcome = co_await connection_.run(std::move(statement), deadline);
     if (!outcome) co_return outcome.failure();
     if (outcome->ok()) co_return std::move(outcome->results.back());
     co_return failure_of(*outcome->error);
@@ -139,15 +141,15 @@ class PostgresStore final : public VersionedStore {
   std::string table_;
   std::string key_;
   std::string version_;
-  Line line_;
+  SharedConnection connection_;
 };
 
 }  // namespace
 
-Result<std::unique_ptr<VersionedStore>> open_versioned_postgres(const Url& url,
-                                                                const VersionedTable& table,
-                                                                Runtime& runtime,
-                                                                const ClientOptions& options) {
+Result<std::unique_ptr<VersionedStore>> open_postgres_store(const Url& url,
+                                                            const VersionedTable& table,
+                                                            Runtime& runtime,
+                                                            const ClientOptions& options) {
   Result<postgres::Settings> settings = postgres::settings_from(url, options);
   if (!settings) return settings.failure();
   if (settings->pooled) {
