@@ -2,11 +2,10 @@
 #include <algorithm>
 
 #include "base/unreachable_instead_of_unknown.h"
-#include "engines/mysql/session_setup.h"
-#include "engines/mysql/settings.h"
+#include "sql/mysql/errors.h"
+#include "sql/mysql/session.h"
 #include "versioned/plain_store.h"
 #include "versioned/shared_connection.h"
-#include "wire/mariadb_connection.h"
 
 namespace holdfast::internal {
 
@@ -69,25 +68,15 @@ class MysqlStore final : public PlainStore {
     Result<SqlOutcome> outcome = co_await connection_.run(std::move(statement), deadline);
     if (!outcome) co_return outcome.failure();
     if (outcome->ok()) co_return std::move(outcome->results.back());
-    constexpr int kDuplicate = 1062;
     const SqlError& error = *outcome->error;
-    if (error.number == kDuplicate && inserts) co_return SqlRows();
-    // A data exception, or a constraint.
-    const std::string_view kind = std::string_view(error.state).substr(0, 2);
-    constexpr int kNotOfTheColumn = 1366;
-    constexpr int kNotUtf8 = 1300;
-    if (kind == "22" || kind == "23" || error.number == kNotOfTheColumn ||
-        error.number == kNotUtf8) {
-      co_return failed(Code::invalid_argument, error.message);
+    if (mysql::is_duplicate(error) && inserts) co_return SqlRows();
+    if (mysql::refuses_value(error)) {
+      co_return settings_.failure(Code::invalid_argument, error.message);
     }
-    co_return mariadb_failure(error, settings_.connection.endpoint.display());
+    co_return mysql::failure_of(settings_, error);
   }
 
  private:
-  Failure failed(Code code, const std::string& why) const {
-    return Failure(code, "MySQL at " + settings_.connection.endpoint.display() + ": " + why);
-  }
-
   // Bytes that are not UTF-8 fit into binary columns only: a latin1 column, say, would store other
   // characters than a reader gets.
   Task<Result<void>> check(const std::string& key, const std::vector<Value>& values,
@@ -111,25 +100,18 @@ class MysqlStore final : public PlainStore {
     }
     for (std::size_t i = 0; i < raw.size(); ++i) {
       if (!raw[i] || bytes_[i]) continue;
-      co_return failed(Code::invalid_argument, "the value for " + columns[i] +
-                                                   " is not UTF-8, and the column is no BINARY");
+      co_return settings_.failure(
+          Code::invalid_argument,
+          "the value for " + columns[i] + " is not UTF-8, and the column is no BINARY");
     }
     co_return Result<void>();
   }
 
   Task<Result<std::unique_ptr<SqlConnection>>> open(Deadline deadline) {
-    Result<std::unique_ptr<MariadbConnection>> made =
-        co_await MariadbConnection::connect(runtime_, settings_.connection, deadline);
-    if (!made) co_return made.failure();
-    std::vector<SqlStatement> setup(1);
-    setup[0].text = mysql::session_setup((*made)->is_mariadb());
-    const SqlOutcome ready = co_await (*made)->run(std::move(setup), deadline);
-    if (!ready.ok()) {
-      SqlError error = *ready.error;
-      error.may_have_run = false;
-      co_return mariadb_failure(error, settings_.connection.endpoint.display());
-    }
-    co_return std::unique_ptr<SqlConnection>(std::move(made).value());
+    Result<mysql::NewSession> session =
+        co_await mysql::open_session(runtime_, settings_, mysql::SessionUse(), deadline);
+    if (!session) co_return session.failure();
+    co_return std::unique_ptr<SqlConnection>(std::move(session->connection));
   }
 
   Runtime& runtime_;

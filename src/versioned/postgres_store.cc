@@ -1,10 +1,9 @@
 // Versioned rows in PostgreSQL.
-#include "engines/postgres/session_settings.h"
-#include "engines/postgres/settings.h"
+#include "sql/postgres/errors.h"
+#include "sql/postgres/session.h"
 #include "versioned/shared_connection.h"
 #include "versioned/statements.h"
 #include "versioned/store.h"
-#include "wire/postgres_connection.h"
 
 namespace holdfast::internal {
 
@@ -72,23 +71,15 @@ class PostgresStore final : public VersionedStore {
   }
 
  private:
-  Failure failure_of(const SqlError& error) const {
-    const std::string_view kind = std::string_view(error.state).substr(0, 2);
-    const bool passing = error.lost || kind == "40" || kind == "53" || kind == "57";
-    const bool misfit = kind == "22" || kind == "23";
-    const Code code = error.may_have_run ? Code::unknown
-                      : passing          ? Code::unreachable
-                      : misfit           ? Code::invalid_argument
-                                         : Code::misconfigured;
-    return Failure(code,
-                   "PostgreSQL at " + settings_.login.endpoint.display() + ": " + error.message);
-  }
-
   Task<Result<SqlRows>> run(SqlStatement statement, Deadline deadline) {
     Result<SqlOutcome> outcome = co_await connection_.run(std::move(statement), deadline);
     if (!outcome) co_return outcome.failure();
     if (outcome->ok()) co_return std::move(outcome->results.back());
-    co_return failure_of(*outcome->error);
+    const SqlError& error = *outcome->error;
+    if (postgres::refuses_value(error) && !error.may_have_run) {
+      co_return settings_.failure(Code::invalid_argument, error.message);
+    }
+    co_return postgres::failure_of(settings_, error);
   }
 
   static std::string is_bytea(const std::string& column) {
@@ -115,24 +106,11 @@ class PostgresStore final : public VersionedStore {
     return all;
   }
   Task<Result<std::unique_ptr<SqlConnection>>> open(Deadline deadline) {
-    Result<std::unique_ptr<PostgresConnection>> made =
-        co_await PostgresConnection::connect(runtime_, settings_.login, deadline);
-    if (!made) co_return made.failure();
-    std::vector<SqlStatement> setup(1);
-    setup[0].text = "SELECT " + postgres::session_settings(settings_) +
-                    ", set_config('statement_timeout', '0', false),"
-                    " set_config('idle_session_timeout', '10min', false),"
-                    " set_config('standard_conforming_strings', 'on', false)";
-    for (SqlStatement& statement : postgres::use_schema(settings_, (*made)->backend_pid())) {
-      setup.push_back(std::move(statement));
-    }
-    const SqlOutcome ready = co_await (*made)->run(std::move(setup), deadline);
-    if (!ready.ok()) {
-      SqlError error = *ready.error;
-      error.may_have_run = false;
-      co_return failure_of(error);
-    }
-    co_return std::unique_ptr<SqlConnection>(std::move(made).value());
+    const postgres::SessionUse use{.own_backend = false};
+    Result<postgres::NewSession> session =
+        co_await postgres::open_session(runtime_, settings_, use, deadline);
+    if (!session) co_return session.failure();
+    co_return std::unique_ptr<SqlConnection>(std::move(session->connection));
   }
 
   Runtime& runtime_;

@@ -198,7 +198,7 @@ Task<Result<void>> MariadbConnection::open(const MariadbSettings& settings, cons
     end("no connection in time");
     co_return Failure(Code::unreachable, "MySQL at " + at.display() + ": no connection in time");
   }
-  if (outcome_.error) co_return mariadb_failure(*outcome_.error, at.display());
+  if (outcome_.error) co_return mariadb_refusal(*outcome_.error, at.display());
   co_return Result<void>();
 }
 
@@ -414,7 +414,8 @@ int MariadbConnection::fail() {
   const bool library_speaks = number >= kLeastOfTheLibrary && number <= kMostOfTheLibrary;
   SqlError error{.state = library_speaks ? "" : library_.mysql_sqlstate(raw_),
                  .number = static_cast<int>(number),
-                 .message = library_.mysql_error(raw_)};
+                 .message = library_.mysql_error(raw_),
+                 .read_only = number == 1290 || number == 1792 || number == 1836};
   // The library sometimes fails without a number: what it read made no sense to it.
   const bool senseless = number == 0;
   if (error.message.empty()) error.message = kNotUnderstood;

@@ -124,7 +124,7 @@ class MariadbConnection final : public SqlConnection, private Lookout {
 // The statements with their values in place, as one text.
 std::string mariadb_text(const std::vector<SqlStatement>& statements);
 
-// What an error of the server's or of the library's means to a user of the lock; `where` is named.
-Failure mariadb_failure(const SqlError& error, const std::string& where);
+// What it means to a user that the server or the library refused a connection; `where` is named.
+Failure mariadb_refusal(const SqlError& error, const std::string& where);
 
 }  // namespace holdfast::internal

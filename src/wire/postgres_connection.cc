@@ -325,9 +325,8 @@ void PostgresConnection::finish_exchange() {
   Exchange* done = std::exchange(exchange_, nullptr);
   done->done.set();
   std::optional<SqlError>& error = done->outcome.error;
-  if (!in_group() || !error || error->state != "25006") return;
+  if (!in_group() || !error || !error->read_only) return;
   error->lost = true;
-  error->read_only = true;
   report_read_only();
 }
 
@@ -417,8 +416,10 @@ SqlRows PostgresConnection::rows_of(const PGresult* result) const {
 SqlError PostgresConnection::error_of(const PGresult* result) const {
   const char* state = library_.PQresultErrorField(result, PG_DIAG_SQLSTATE);
   const char* primary = library_.PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
-  return SqlError{.state = state ? state : "",
-                  .message = one_line(primary ? primary : library_.PQresultErrorMessage(result))};
+  SqlError error{.state = state ? state : "",
+                 .message = one_line(primary ? primary : library_.PQresultErrorMessage(result))};
+  error.read_only = error.state == "25006";
+  return error;
 }
 
 }  // namespace holdfast::internal

@@ -71,8 +71,8 @@ struct SqlError {
   bool lost = false;          // the connection is gone, and with it what its session held
   bool may_have_run = false;  // it left, and no answer came
   bool cancelled = false;     // by the caller's stop_token
-  // The server can only be read (any more), and another of its group may be the primary by now: the connection is
-  // closed, and the same request on a new one may succeed.
+  // The server can only be read (any more). If it is one of a group, another may be the primary by now: the connection
+  // is closed (`lost`), and the same request on a new one may succeed.
   bool read_only = false;
 };
 

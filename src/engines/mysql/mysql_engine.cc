@@ -3,10 +3,10 @@
 #include "engines/mysql/examiner.h"
 #include "engines/mysql/mysql_table.h"
 #include "engines/mysql/session_recipe.h"
-#include "engines/mysql/settings.h"
-#include "engines/mysql/table_sql.h"
 #include "engines/session/session_engine.h"
 #include "engines/table/table_engine.h"
+#include "sql/mysql/schema.h"
+#include "sql/mysql/settings.h"
 #include "wire/server_group.h"
 
 namespace holdfast::internal {
@@ -33,8 +33,7 @@ Guarantees mysql_table_guarantees() {
 Result<std::vector<std::string>> mysql_schema(const Url& url) {
   const Result<mysql::Settings> settings = mysql::settings_from(url, ClientOptions());
   if (!settings) return settings.failure();
-  const bool table = settings->recipe == mysql::RecipeName::table;
-  return table ? mysql::table_sql().schema : mysql::session_tables();
+  return mysql::schema_of(*settings);
 }
 
 namespace {

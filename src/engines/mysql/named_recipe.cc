@@ -89,9 +89,9 @@ class NamedRecipe final : public SessionRecipe {
     return batch;
   }
   // Somebody has locked the row of the token; the lock may be ours already.
-  session::Trouble trouble_with(const SqlError& error) const override {
-    const session::Trouble trouble = SessionRecipe::trouble_with(error);
-    return trouble == session::Trouble::busy ? session::Trouble::again : trouble;
+  SqlTrouble trouble_with(const SqlError& error) const override {
+    const SqlTrouble trouble = SessionRecipe::trouble_with(error);
+    return trouble == SqlTrouble::busy ? SqlTrouble::again : trouble;
   }
   bool busy_leaves_something() const override { return false; }
 

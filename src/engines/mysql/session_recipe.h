@@ -15,9 +15,9 @@
 
 #include <string>
 
-#include "engines/mysql/settings.h"
 #include "engines/session/first_asked.h"
 #include "engines/session/recipe.h"
+#include "sql/mysql/settings.h"
 
 namespace holdfast::internal::mysql {
 
@@ -35,7 +35,7 @@ class SessionRecipe : public session::Recipe {
 
   std::size_t prefix_size() const override { return settings_.prefix.size(); }
   Task<Result<session::Opened>> connect(Deadline deadline) override;
-  session::Trouble trouble_with(const SqlError& error) const override;
+  SqlTrouble trouble_with(const SqlError& error) const override;
   Failure failure_of(const SqlError& error) const override;
   session::Batch expire_after(Duration idle) const override;
   bool has_tokens() const override { return settings_.tokens; }
@@ -88,9 +88,6 @@ class SessionRecipe : public session::Recipe {
   // The answer to an UPDATE has what it gave to LAST_INSERT_ID, but for tables that have triggers.
   mutable bool asks_for_token_ = false;
 };
-
-// The tables, as a program or an administrator has to make them.
-std::vector<std::string> session_tables();
 
 // "named": GET_LOCK.
 std::unique_ptr<session::Recipe> make_named_recipe(Runtime& runtime, const Settings& settings);

@@ -4,8 +4,8 @@
 
 #include <memory>
 
-#include "engines/mysql/settings.h"
 #include "engines/table/requests.h"
+#include "sql/mysql/settings.h"
 
 namespace holdfast::internal::mysql {
 
@@ -31,7 +31,7 @@ class TableDatabase final : public table::SqlJudge {
   const Settings& settings() const { return settings_; }
   void close();
 
-  table::Trouble trouble_with(const SqlError& error) const override;
+  SqlTrouble trouble_with(const SqlError& error) const override;
   Failure failure_of(const SqlError& error) const override;
   Task<Result<void>> make_tables(Deadline deadline) override;
 
@@ -40,7 +40,6 @@ class TableDatabase final : public table::SqlJudge {
 
   Runtime& runtime_;
   Settings settings_;
-  std::string where_;
   table::ConnectionPool calls_;
   table::ConnectionPool renewals_;
   table::Requests requests_;

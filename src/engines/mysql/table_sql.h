@@ -62,8 +62,6 @@ struct Question {
 };
 
 struct TableSql {
-  std::vector<std::string> schema;  // creates the table where it is missing
-
   // key, claim, ttl, label. Changes a row that is free, and that nobody waits for; SqlRows::id is the token.
   std::string take_free;
   // key, full name, claim, ttl, label. SqlRows::id is the token if the lock was free and nobody waits, had expired, or

@@ -165,12 +165,6 @@ void look_at_rights(const Facts& facts, Findings& findings) {
 
 }  // namespace
 
-std::vector<std::string> tables_of(const std::string& recipe) {
-  if (recipe == "table") return {"holdfast_lock", "holdfast_holder", "holdfast_waiter"};
-  if (recipe == "advisory") return {"holdfast_token", "holdfast_shared"};
-  return {"holdfast_token", "holdfast_row"};
-}
-
 std::vector<SqlStatement> questions() {
   std::string settings = "SELECT CASE WHEN pg_is_in_recovery() THEN 1 ELSE 0 END";
   for (const char* name : kSettings) {

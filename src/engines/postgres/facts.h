@@ -32,7 +32,4 @@ Facts facts_from(const std::vector<SqlRows>& results, std::string recipe, std::s
 
 Examination examined(const Facts& facts);
 
-// The tables of a recipe, for the check of rights.
-std::vector<std::string> tables_of(const std::string& recipe);
-
 }  // namespace holdfast::internal::postgres

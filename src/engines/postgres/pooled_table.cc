@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "engines/postgres/pooled_connection.h"
-#include "engines/postgres/session_settings.h"
 #include "engines/postgres/table_sql.h"
 
 namespace holdfast::internal::postgres {
@@ -38,20 +37,12 @@ std::optional<Duration> PooledTable::poll_after(std::uint64_t ahead, Duration wa
   return std::min<Duration>(head * (before + 1) * (before + 1), kRarely + before * kEach);
 }
 
-Task<Result<std::unique_ptr<SqlConnection>>> PooledTable::open(Use use) {
-  const Deadline deadline = Deadline::at(runtime().now() + settings().connect_timeout);
+Task<Result<std::unique_ptr<SqlConnection>>> PooledTable::open(SessionUse use) {
   Result<std::unique_ptr<PostgresConnection>> connected =
-      co_await PostgresConnection::connect(runtime(), settings().login, deadline);
-  if (!connected) co_return failed(connected.code(), connected.message());
+      co_await connect(runtime(), settings(), connect_deadline());
+  if (!connected) co_return connected.failure();
   co_return std::unique_ptr<SqlConnection>(std::make_unique<PooledConnection>(
       std::move(connected).value(), transaction_settings(settings(), use.lock_timeout)));
-}
-
-// Of a schema, the statement that makes it, and not the one that makes the session look into it.
-std::vector<std::string> PooledTable::tables() const {
-  std::vector<std::string> statements = PostgresTable::tables();
-  std::erase_if(statements, [](const std::string& each) { return each.starts_with("SET "); });
-  return statements;
 }
 
 }  // namespace holdfast::internal::postgres

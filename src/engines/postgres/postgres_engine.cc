@@ -7,6 +7,7 @@
 #include "engines/session/session_engine.h"
 #include "engines/table/server_table.h"
 #include "engines/table/table_engine.h"
+#include "sql/postgres/schema.h"
 #include "wire/server_group.h"
 
 namespace holdfast::internal {
@@ -43,8 +44,7 @@ Guarantees postgres_row_guarantees() { return postgres::row_guarantees(); }
 Result<std::vector<std::string>> postgres_schema(const Url& url) {
   const Result<postgres::Settings> settings = postgres::settings_from(url, ClientOptions());
   if (!settings) return settings.failure();
-  if (settings->recipe == "table") return postgres::table_schema(*settings);
-  return postgres::session_schema(*settings);
+  return postgres::schema_of(*settings);
 }
 
 Result<std::unique_ptr<Engine>> open_postgres_engine(const Url& url, Runtime& runtime,

@@ -17,9 +17,9 @@
 #include <memory>
 #include <string>
 
-#include "engines/postgres/settings.h"
 #include "engines/session/first_asked.h"
 #include "engines/session/recipe.h"
+#include "sql/postgres/settings.h"
 
 namespace holdfast::internal::postgres {
 
@@ -37,7 +37,7 @@ class SessionRecipe : public session::Recipe {
   std::size_t prefix_size() const override { return settings_.prefix.size(); }
   session::Key key_of(const Name& name) const override;
   Task<Result<session::Opened>> connect(Deadline deadline) override;
-  session::Trouble trouble_with(const SqlError& error) const override;
+  SqlTrouble trouble_with(const SqlError& error) const override;
   Failure failure_of(const SqlError& error) const override;
   session::Batch expire_after(Duration idle) const override;
   bool wait_ends_by_itself() const override { return false; }
@@ -83,7 +83,6 @@ class SessionRecipe : public session::Recipe {
   const Settings& settings() const { return settings_; }
 
  private:
-  Failure failed(Code code, const std::string& why) const;
   // Those who hold, as something to select from, called `h`.
   std::string holders() const;
   std::string hash_of(const std::string& name) const;
@@ -100,9 +99,6 @@ std::string bytes_of(const ClaimId& id);
 
 // What is noted with a token: $1 the lock's key, $2 the claim, $3 its label, $4 its ttl.
 std::vector<SqlValue> noting_values(const session::Key& key, const Claim& claim);
-
-// What makes the tables of these recipes: a schema of their own as well, if the URL names one.
-std::vector<std::string> session_schema(const Settings& settings);
 
 Guarantees advisory_guarantees();
 Guarantees row_guarantees();

@@ -29,27 +29,6 @@ namespace {
 
 table::Dialect make() {
   table::Dialect sql;
-  // With room for new versions of a row beside the old ones, no index changes with them.
-  // line: the last place in the queue that was given to anybody. head: the first that somebody may
-  // have; where nobody has it (any more), the longer ways find it anew.
-  sql.schema = {
-      "CREATE TABLE IF NOT EXISTS holdfast_lock("
-      " name bytea PRIMARY KEY, full_name bytea, token bigint NOT NULL,"
-      " owner bytea, since bigint, expires bigint, ttl bigint, label bytea,"
-      " waiting bigint NOT NULL DEFAULT 0, sharing bigint NOT NULL DEFAULT 0,"
-      " sharing_mode smallint NOT NULL DEFAULT 0, permits bigint NOT NULL DEFAULT 0,"
-      " line bigint NOT NULL DEFAULT 0, head bigint NOT NULL DEFAULT 1)"
-      " WITH (fillfactor = 50)",
-      "CREATE TABLE IF NOT EXISTS holdfast_holder("
-      " name bytea NOT NULL, claim bytea NOT NULL, token bigint NOT NULL,"
-      " since bigint NOT NULL, expires bigint NOT NULL, ttl bigint NOT NULL, label bytea,"
-      " PRIMARY KEY(name, claim)) WITH (fillfactor = 50)",
-      "CREATE TABLE IF NOT EXISTS holdfast_waiter("
-      " name bytea NOT NULL, seq bigint NOT NULL, claim bytea NOT NULL,"
-      " mode smallint NOT NULL, permits bigint NOT NULL, ttl bigint NOT NULL,"
-      " process bigint NOT NULL, outlives smallint NOT NULL, since bigint NOT NULL, label bytea,"
-      " PRIMARY KEY(name, seq))",
-  };
   sql.begin = "BEGIN";
   sql.begin_reading = {"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"};
   sql.commit = "COMMIT";

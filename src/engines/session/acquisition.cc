@@ -179,10 +179,10 @@ Task<Acquisition::Step> Acquisition::judge(const SqlOutcome& outcome) {
     why_ = Failure(Code::unknown, recipe_.failure_of(error).message());
     co_return Step::over;
   }
-  const Trouble trouble = recipe_.trouble_with(error);
-  if (trouble == Trouble::busy) co_return Step::busy;
-  if (trouble == Trouble::no_table) co_return co_await make_tables();
-  if (trouble == Trouble::again || trouble == Trouble::interrupted) {
+  const SqlTrouble trouble = recipe_.trouble_with(error);
+  if (trouble == SqlTrouble::busy) co_return Step::busy;
+  if (trouble == SqlTrouble::no_table) co_return co_await make_tables();
+  if (trouble == SqlTrouble::again || trouble == SqlTrouble::interrupted) {
     co_return co_await clear_and_ask_again();
   }
   co_return co_await leave(recipe_.failure_of(error));
@@ -233,8 +233,8 @@ Task<Acquisition::Step> Acquisition::start_over() {
   const SqlError& error = *made->error;
   if (error.lost) co_return Step::again;
   switch (recipe_.trouble_with(error)) {
-    case Trouble::no_table: co_return co_await make_tables();
-    case Trouble::other: co_return co_await leave(recipe_.failure_of(error));
+    case SqlTrouble::no_table: co_return co_await make_tables();
+    case SqlTrouble::other: co_return co_await leave(recipe_.failure_of(error));
     default: co_return Step::again;
   }
 }
@@ -395,7 +395,7 @@ Task<Acquisition::Step> Acquisition::draw_token() {
   for (int attempt = 0; attempt < 3; ++attempt) {  // a deadlock with somebody else's token
     outcome = co_await draw_elsewhere();
     if (!outcome) co_return Step::over;
-    if (outcome->ok() || recipe_.trouble_with(*outcome->error) != Trouble::again) break;
+    if (outcome->ok() || recipe_.trouble_with(*outcome->error) != SqlTrouble::again) break;
   }
   if (!outcome->ok()) {
     if (outcome->error->lost) {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "holdfast/engine.h"
-#include "wire/sql_connection.h"
+#include "sql/errors.h"
 
 namespace holdfast::internal::session {
 
@@ -43,14 +43,6 @@ inline Guarantees promised(Guarantees guarantees, bool tokens) {
   return guarantees;
 }
 
-enum class Trouble {
-  other,
-  busy,         // somebody else has the lock
-  interrupted,  // by interrupt(): the lock may or may not be held
-  again,        // a deadlock or the like: nothing has happened, and it may well go next time
-  no_table,
-};
-
 class Recipe {
  public:
   virtual ~Recipe() = default;
@@ -60,7 +52,8 @@ class Recipe {
   virtual std::size_t prefix_size() const = 0;
   virtual Task<Result<Opened>> connect(Deadline deadline) = 0;
 
-  virtual Trouble trouble_with(const SqlError& error) const = 0;
+  // busy: somebody else has the lock. interrupted: by interrupt(), and the lock may or may not be held.
+  virtual SqlTrouble trouble_with(const SqlError& error) const = 0;
   virtual Failure failure_of(const SqlError& error) const = 0;
 
   // Lets the server end the session when nothing was said for so long.

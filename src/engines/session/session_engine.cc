@@ -314,7 +314,7 @@ Task<Result<SqlOutcome>> SessionEngine::ask(std::function<Batch()> make, Deadlin
     if (outcome.ok()) co_return outcome;
     // One that the server had ended while it was idle says nothing about the server.
     if (outcome.error->lost && attempt < 2 && !limit.passed(runtime().now())) continue;
-    if (recipe_->trouble_with(*outcome.error) == Trouble::no_table) co_return outcome;
+    if (recipe_->trouble_with(*outcome.error) == SqlTrouble::no_table) co_return outcome;
     co_return unreachable_instead_of_unknown(recipe_->failure_of(*outcome.error));
   }
 }
@@ -354,7 +354,7 @@ Task<Result<void>> SessionEngine::evict(const Name& name, Token token, Deadline 
   const bool known = outcome.results.size() >= 2 && !outcome.results[1].empty();
   if (known && outcome.results[1].null(0, 0)) co_return not_held();
   if (!outcome.ok()) {
-    const bool no_table = recipe_->trouble_with(*outcome.error) == Trouble::no_table;
+    const bool no_table = recipe_->trouble_with(*outcome.error) == SqlTrouble::no_table;
     if (no_table) co_return not_held();
     co_return recipe_->failure_of(*outcome.error);
   }

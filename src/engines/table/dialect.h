@@ -33,8 +33,6 @@ struct Script {
 };
 
 struct Dialect {
-  std::vector<std::string> schema;  // creates the tables where they are missing
-
   std::string begin;
   std::vector<std::string> begin_reading;  // all statements see the same moment
   std::string commit;

@@ -8,9 +8,9 @@ Task<std::optional<Failure>> Requests::recover(SqlError error, Deadline limit, D
   // Another connection may tell; each request can be repeated.
   if (error.lost && (error.may_have_run || error.read_only)) co_return std::nullopt;
   if (error.lost) co_return failure;
-  const Trouble trouble = judge_.trouble_with(error);
-  if (trouble == Trouble::other) co_return failure;
-  if (trouble == Trouble::no_table) {
+  const SqlTrouble trouble = judge_.trouble_with(error);
+  if (trouble == SqlTrouble::other) co_return failure;
+  if (trouble == SqlTrouble::no_table) {
     const Result<void> made = co_await judge_.make_tables(deadline);
     if (!made) co_return made.failure();
     co_return std::nullopt;

@@ -4,22 +4,17 @@
 #pragma once
 
 #include "engines/table/connection_pool.h"
+#include "sql/errors.h"
 
 namespace holdfast::internal::table {
 
 // Renewals that wait for rows which somebody keeps locked hold up no others, unless there are so many.
 inline constexpr std::size_t kRenewalConnections = 4;
 
-enum class Trouble {
-  again,  // a deadlock or the like: nothing has happened, and it may well go next time
-  no_table,
-  other,
-};
-
 // What a server's errors mean.
 class SqlJudge {
  public:
-  virtual Trouble trouble_with(const SqlError& error) const = 0;
+  virtual SqlTrouble trouble_with(const SqlError& error) const = 0;
   // How it reads to a user of the lock; unknown if it may have been executed.
   virtual Failure failure_of(const SqlError& error) const = 0;
   // Makes the tables, or says who has to.

@@ -1,4 +1,4 @@
-#include "engines/mysql/settings.h"
+#include "sql/mysql/settings.h"
 
 #include "engines/kit/url_reader.h"
 #include "wire/server_group.h"

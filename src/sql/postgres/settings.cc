@@ -1,4 +1,4 @@
-#include "engines/postgres/settings.h"
+#include "sql/postgres/settings.h"
 
 #include <algorithm>
 #include <array>
