@@ -18,7 +18,7 @@ class SharedConnection {
     free_.set();
   }
 
-  // What an error of the server means is for the caller to say.
+  // Errors of the server are for the caller to judge.
   Task<Result<SqlOutcome>> run(SqlStatement statement, Deadline deadline) {
     while (!free_.is_set()) {
       if (co_await free_.wait(deadline) != Woken::signalled) {

@@ -61,7 +61,7 @@ class MariadbConnection final : public SqlConnection, private Lookout {
   int descriptor() const { return watch_ ? watch_->descriptor() : -1; }
 
  private:
-  // What the library was asked for last.
+  // The last request to the library.
   enum class Step { idle, connecting, querying, storing, going_on };
 
   MariadbConnection(Runtime& runtime, const LibMariadb& library);
@@ -81,7 +81,7 @@ class MariadbConnection final : public SqlConnection, private Lookout {
   bool look() override;
   // The socket is ready: goes on with what is under way. May end the connection.
   void on_ready();
-  // What the library is waiting for; 0 if it has done what it was asked for.
+  // Continues it. Returns what the library waits for; 0 if it is done.
   int resume();
   // From the end of a step through all that can be done at once.
   void advance(int waiting);
@@ -124,7 +124,7 @@ class MariadbConnection final : public SqlConnection, private Lookout {
 // The statements with their values in place, as one text.
 std::string mariadb_text(const std::vector<SqlStatement>& statements);
 
-// What it means to a user that the server or the library refused a connection; `where` is named.
+// How it reads to a user that the server or the library refused a connection; names `where`.
 Failure mariadb_refusal(const SqlError& error, const std::string& where);
 
 }  // namespace holdfast::internal

@@ -1,11 +1,11 @@
-// What it means that a MySQL or MariaDB server, or the client library, refused a login.
+// How it reads to a user that a MySQL or MariaDB server, or the client library, refused a login.
 #include "wire/mariadb_connection.h"
 
 namespace holdfast::internal {
 
 namespace {
 
-// What an administrator or the author of the URL has to mend; empty for anything else.
+// The remedy, where an administrator or the author of the URL has to mend something; else empty.
 std::string to_be_mended(int number) {
   switch (number) {
     case 1045:  // access denied

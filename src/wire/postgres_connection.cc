@@ -13,7 +13,7 @@ namespace {
 
 constexpr Oid kByteaType = 17;
 
-// What the server says of a column of bytes: "\x" and hexadecimal digits.
+// Reads a column of bytes as the server sends it: "\x" and hexadecimal digits.
 std::string from_hex(std::string_view text) {
   const auto digit = [](char c) {
     if (c >= '0' && c <= '9') return c - '0';
@@ -308,7 +308,7 @@ void PostgresConnection::on_readable() {
   if (exchange_ && take_results()) {
     finish_exchange();
   } else if (!exchange_ && !sound) {
-    // What the server said before it closed comes as a result.
+    // The server's last words before it closed come as a result.
     if (PGresult* last = library_.PQgetResult(session_)) library_.PQclear(last);
   }
   if (!session_) return;

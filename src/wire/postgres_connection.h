@@ -55,8 +55,7 @@ class PostgresConnection final : public SqlConnection, private Lookout {
                                                                    std::stop_token stop = {});
   ~PostgresConnection() override;
 
-  // What was NOTIFYed on a channel that this connection LISTENs to. It must not destroy the
-  // connection.
+  // Called for each NOTIFY on a channel that this connection LISTENs to. It must not destroy the connection.
   using OnNotification = std::function<void(std::string_view channel, std::string_view payload)>;
   void hear_notifications(OnNotification listener) { on_notification_ = std::move(listener); }
 
@@ -73,7 +72,7 @@ class PostgresConnection final : public SqlConnection, private Lookout {
   const std::string& why_lost() const { return why_lost_; }
 
  private:
-  // What run() has sent and not got the answer of.
+  // A request of run() that is not answered yet.
   struct Exchange {
     explicit Exchange(Runtime& runtime) : done(runtime) {}
     Event done;

@@ -34,7 +34,7 @@ struct SqlStatement {
 // Throws LockError: the answer has not got what is read of it. The net for answers without a SqlShape.
 [[noreturn]] void throw_not_understood(const std::string& what);
 
-// What one statement returned. Cells are bytes, numbers in decimal.
+// The answer to one statement. Cells are bytes, numbers in decimal.
 struct SqlRows {
   std::vector<std::vector<std::optional<std::string>>> rows;
   std::uint64_t affected = 0;  // rows that were inserted, updated or deleted

@@ -46,7 +46,7 @@ Task<Result<void>> Examiner::meet(MariadbConnection& connection, Deadline deadli
   if (runtime_.now() < ask_again_at_) co_return Result<void>();
   std::vector<SqlStatement> statements(1, question());
   const SqlOutcome outcome = co_await connection.run(std::move(statements), deadline);
-  if (outcome.results.empty()) co_return Result<void>();  // What comes next fails with the reason.
+  if (outcome.results.empty()) co_return Result<void>();  // The next request fails with the reason.
   const Facts facts =
       facts_from(outcome.results[0], settings_.recipe, settings_.connection.endpoint.display());
   // A replica grants nothing: the guarantees are those of the server that does.

@@ -20,7 +20,7 @@ using table::Turn;
 
 namespace {
 
-// What `look` says of a claim.
+// A claim's standing, by the answer to `look`.
 Taken standing_in(const SqlRows& rows, const Claim& claim) {
   Taken taken;
   Standing& standing = taken.standing;
@@ -125,7 +125,7 @@ Task<Result<MysqlTable::Turned>> MysqlTable::take_turn(Key key, bool make, Decid
       chain_.look_soon(key.key);
       co_return turned;
     }
-    // Somebody else was faster. They have got on, and so do we in a moment.
+    // Somebody else was faster: try again in a moment.
     const Duration longest = kPause * (1 << std::min(attempt, kMostDoublings));
     const BootTime again = runtime_.now() + runtime_.jitter(longest / 2, 0.99);
     static_cast<void>(co_await sleep_until(runtime_, again));
@@ -133,7 +133,7 @@ Task<Result<MysqlTable::Turned>> MysqlTable::take_turn(Key key, bool make, Decid
 }
 
 void MysqlTable::wake(Turn& turn, BootTime read_at) {
-  // What was granted counts from when the row was read, and a winner may count it from any moment until now.
+  // A grant counts from when the row was read, but its winner may count it from any moment until now.
   const Duration spent = runtime_.now() - read_at;
   for (table::Wake& wake : turn.take_wakes()) {
     if (!wake.given) continue;
@@ -174,7 +174,7 @@ Task<Result<Taken>> MysqlTable::acquire(const Claim& claim, bool queue, Deadline
     Result<Taken> taken = co_await queue_up(claim, call);
     if (!taken || taken->given || taken->in_turn) co_return taken;
   }
-  // Whoever finds it in the queue has to see that it is alive.
+  // Others must see that it is alive as soon as they find it in the queue.
   if (queue) co_await chain_.take_name(claim.id, call.deadline);
   co_return co_await acquire_in_turn(claim, queue, std::move(call));
 }
@@ -195,7 +195,7 @@ Task<Result<SqlOutcome>> MysqlTable::send_queueing(const Claim& claim, const Key
     if (looked.empty() || looked.number(0, kLookNamed) != 1) chain_.want_name(claim.id);
     co_return outcome;
   }
-  // What makes a request fail for a moment does so for this one, too: it is tried again on another connection.
+  // Deadlocks and the like hit this request, too: it is tried again on another connection.
   chain_.want_name(claim.id);
   const bool may_have_run = outcome.error->may_have_run;
   statements.back() = in_order(table_sql().look, {key.key, to_value(claim.id)});
@@ -286,7 +286,7 @@ Task<Result<bool>> MysqlTable::release_owner(const Claim& claim, const Key& key,
       chain_.gave_name(claim.id);
       co_return true;
     }
-    // Whether a request that got no answer was executed, the next one finds out.
+    // The next request finds out whether one without an answer was executed.
     if (!passed.ok()) repeated = passed.error->may_have_run;
   }
   for (const SqlStatement& statement : {free, pass_on}) {
@@ -477,7 +477,7 @@ Task<Result<LockInfo>> MysqlTable::inspect(const Name& name, Deadline deadline) 
 
 Task<Result<std::vector<LockInfo>>> MysqlTable::list(const std::string& prefix, Deadline deadline) {
   std::vector<SqlStatement> statements(1, in_order(table_sql().list, {}));
-  // Whoever looks does so at a crowd as well: not behind all of it.
+  // People look when a lock is contended: not behind all of its waiters.
   const Call call{deadline, std::stop_token(), Urgency::urgent};
   const Result<Asked> asked = co_await ask(std::move(statements), call);
   if (!asked) co_return unreachable_instead_of_unknown(asked.failure());

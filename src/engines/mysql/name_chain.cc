@@ -85,7 +85,6 @@ Task<Result<void>> NameChain::open_names() {
     taken = co_await (*connected)->run(take_statements(claims), deadline);
     if (!taken.ok()) {
       SqlError error = *taken.error;
-      error.may_have_run = false;  // Whatever it did ends with its connection.
       co_return database_.failure_of(error);
     }
   }
@@ -227,7 +226,7 @@ void NameChain::look_soon(const std::string& key) {
 }
 
 std::optional<NameChain::Place> NameChain::first_of(Wait& wait) const {
-  // Whoever gave its name back has left.
+  // Claims that gave their names back have left.
   while (!wait.line.empty() && !named_.contains(wait.line.front().claim)) wait.line.pop_front();
   if (wait.line.empty()) return std::nullopt;
   return wait.line.front();

@@ -34,7 +34,7 @@ class RowRecipe final : public SessionRecipe {
     return batch;
   }
 
-  // That the row was locked may have ended the transaction (innodb_rollback_on_timeout).
+  // A row that was locked may have ended the transaction (innodb_rollback_on_timeout).
   session::Batch before_wait() const override { return {{"BEGIN", {}}}; }
 
   session::Batch wait(const session::Key& key, const Claim& claim,
@@ -108,7 +108,7 @@ class RowRecipe final : public SessionRecipe {
   std::string sign(const session::Key&, const Claim& claim) const override {
     return "hf:row:" + claim.id.hex();
   }
-  // Who waits is ended by us.
+  // We cancel the waiter: the server must not.
   std::string variables() const override {
     return std::string(", SESSION innodb_lock_wait_timeout = ") + kForEver;
   }

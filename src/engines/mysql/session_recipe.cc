@@ -53,7 +53,7 @@ constexpr const char* kHolder =
     "IS_USED_LOCK(SUBSTRING_INDEX(t.lock_name, '#', 1)) <=> (t.connection & 4294967295), p.%TIME% "
     "FROM holdfast_tokens t LEFT JOIN information_schema.PROCESSLIST p "
     "ON p.ID = (t.connection & 4294967295) ";
-// Who waits: when it began, and the mark in front of its statement.
+// Waiters: since when, and the mark in front of their statements.
 constexpr const char* kWaiters =
     "SELECT %TIME%, INFO FROM information_schema.PROCESSLIST "
     "WHERE COMMAND = 'Query' AND INFO LIKE ";
@@ -207,8 +207,8 @@ Batch SessionRecipe::find_waiting(std::uint64_t number, const std::string& peer)
 // After a failover, or with a backup that was restored, the row may be an old one: the clock is ahead of
 // what it has forgotten.
 //
-// Who gets the lock after us draws after us: the row is ours before the server looks at the lock, whose
-// name is made to depend on the row for that.
+// The next holder draws after us: the row is ours before the server looks at the lock, whose name is made to depend
+// on the row for that.
 void SessionRecipe::draw_into(Batch& batch, const Key& key, const Claim& claim,
                               const std::string& session, const std::string& condition) const {
   SqlStatement statement;
@@ -266,7 +266,7 @@ Batch SessionRecipe::quarantine(const Key& key) {
   if (!settings_.tokens) return {};
   const std::int64_t waited_us = life_.asked.ask(key.hash, runtime_.now());
   const std::string left = "CAST(ttl_us AS SIGNED) - " + std::to_string(waited_us);
-  // In the row, so that those who come later, and do not wait themselves, need not begin anew.
+  // Noted in the row, so that clients that come later, and do not wait themselves, need not begin anew.
   Batch batch(2);
   batch[0] = {
       "UPDATE holdfast_tokens SET lock_name = ?, connection = 0, since = UTC_TIMESTAMP(6) "

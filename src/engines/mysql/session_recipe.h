@@ -1,12 +1,12 @@
-// What the recipes of MySQL that live in a session have in common: connections, tokens, and what
+// SessionRecipe: the common part of the recipes of MySQL that live in a session: connections, tokens, and what
 // everybody can see.
 //
 //   holdfast_tokens   a row for each name: its last token, and who has (or last had) the lock
 //   holdfast_rows     a row for each name of the recipe `row`: it is only there to be locked
 //
-// Who holds is who has Key::lock (named) or the claim's own named lock (row): the row in
-// holdfast_tokens says who that was, the server knows whether it still is. Who waits is in the
-// server's process list: the comment in front of the waiting statement says who it is.
+// The holder has Key::lock (named) or the claim's own named lock (row): the row in holdfast_tokens says who that was,
+// the server knows whether it still is. Waiters are in the server's process list: the comment in front of the waiting
+// statement says whose it is.
 //
 // The row outlives the server, the lock does not. After a restart, or when a replica has taken over, a
 // holder that was cut off still believes in its lock: lock_name ends with '#' and three bytes that tell

@@ -70,7 +70,7 @@ struct TableSql {
   // key, claim, ttl as bytes, end of entry, label entry. Puts the claim at the end of the queue of a lock that is held,
   // unless it is there. SqlRows::id is the row's version then.
   std::string queue;
-  // key, claim. Changes a row if the claim holds the lock, and nobody waits.
+  // key, claim. Changes a row if the claim holds the lock, and nobody waits: see queue_policy.h.
   std::string free;
   // key, claim, most ttl. Grants the lock to the head of the queue for at most that ttl. Changes nothing if the claim
   // does not hold it, or if the head is dead or does not want the lock alone.

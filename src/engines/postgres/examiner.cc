@@ -46,7 +46,7 @@ std::string rights_question(const std::string& recipe) {
 Task<Result<void>> Examiner::meet(PostgresConnection& connection, Deadline deadline) {
   if (runtime_.now() < ask_again_at_) co_return Result<void>();
   const SqlOutcome outcome = co_await connection.run(questions(), deadline);
-  // What it does not understand says something, too; but a connection that broke says nothing.
+  // An answer that ends at what the server did not understand tells its product; a broken connection tells nothing.
   if (outcome.results.empty()) co_return Result<void>();
   Facts facts = facts_from(outcome.results, settings_.recipe, settings_.login.endpoint.display());
   facts.pooled = settings_.pooled;
@@ -54,7 +54,7 @@ Task<Result<void>> Examiner::meet(PostgresConnection& connection, Deadline deadl
   if (facts.in_recovery) co_return Result<void>();
   const Result<void> learnt = known_.learn(examined(facts));
   if (learnt) ask_again_at_ = runtime_.now() + kStale;
-  // Without the place: whoever opened the connection adds that.
+  // Without the server's name, which connect() adds.
   if (!learnt) co_return Failure(learnt.code(), sentence_of(*why_unfit(*known_.last())));
   co_return learnt;
 }

@@ -57,8 +57,8 @@ class RowRecipe final : public SessionRecipe {
   bool busy_leaves_something() const override { return true; }
   bool draws_elsewhere() const override { return true; }
 
-  // Whoever gets the lock after us draws after us: if somebody has drawn since the lock was looked at,
-  // the server looks at it again.
+  // The next holder draws after us: if somebody has drawn since the lock was looked at, the server looks at it
+  // again.
   session::Batch draw(const session::Key& key, const Claim& claim, const session::Opened& session,
                       const SqlRows& granted) const override {
     session::Batch batch(1);

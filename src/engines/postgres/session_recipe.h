@@ -1,12 +1,12 @@
-// What the recipes of PostgreSQL that live in a session have in common: connections, tokens, and
-// what everybody can see.
+// SessionRecipe: the common part of the recipes of PostgreSQL that live in a session: connections, tokens, and what
+// everybody can see.
 //
 //   holdfast_token     a row for each name: its last token, and who drew it
 //   holdfast_shared    a row for each claim that holds in shared mode
 //   holdfast_row       a row for each name of the recipe `row`: it is only there to be locked
 //
-// Who drew the last token holds while its session has the lock: the server knows that, and knows the
-// session by the name that each of ours gives itself. So a release need not write anything.
+// The session that drew the last token holds while it has the lock: the server knows that, and knows the session by the
+// name that each of ours gives itself. So a release need not write anything.
 //
 // The row outlives the server's sessions. When all of them have ended at once (a restart, a crash of one
 // backend, a standby that took over), a holder that was cut off still believes in its lock. So the name
@@ -58,7 +58,7 @@ class SessionRecipe : public session::Recipe {
   session::Batch still_held_by(const session::Key& key, std::uint64_t session) const override;
 
  protected:
-  // What the holder's session has in pg_locks (`l`) while it holds the lock of this row.
+  // A condition on pg_locks (`l`): the entry of the session that holds the lock of this row.
   virtual std::string lock_of(const std::string& row) const = 0;
   // The holders that have rows of their own, from " UNION ALL ".
   virtual std::string shared_holders() const { return ""; }
@@ -97,7 +97,7 @@ class SessionRecipe : public session::Recipe {
 // Claim ids travel as their 16 bytes.
 std::string bytes_of(const ClaimId& id);
 
-// What is noted with a token: $1 the lock's key, $2 the claim, $3 its label, $4 its ttl.
+// Noted with a token: $1 the lock's key, $2 the claim, $3 its label, $4 its ttl.
 std::vector<SqlValue> noting_values(const session::Key& key, const Claim& claim);
 
 Guarantees advisory_guarantees();

@@ -1,4 +1,4 @@
-// What the recipes that live in a session show of their locks.
+// How the recipes that live in a session show their locks.
 #include <algorithm>
 #include <map>
 

@@ -55,7 +55,7 @@ Task<Result<void>> Acquisition::open() {
   constexpr Duration kPause = std::chrono::milliseconds(50);
   const BootTime begun = runtime_.now();
   for (;;) {
-    // Who waits in any case can wait for a connection as well.
+    // A waiter can wait for a connection as well.
     const Deadline limit =
         wait_.queue
             ? (wait_.deadline.is_never() ? wait_.deadline : quick().later(wait_.deadline.moment()))
@@ -77,7 +77,7 @@ Task<Result<void>> Acquisition::open() {
     sessions_.give_back(std::exchange(held_.session, nullptr));
     co_return cancelled();
   }
-  // The session that we lost may still stand in the line, in front of us.
+  // The session that we lost may still be queued in front of us.
   if (const std::optional<Orphan> orphan = orphans_.find(held_.claim.id)) {
     const Deadline limit = quick();
     const Result<void> ended =
@@ -90,8 +90,7 @@ Task<Result<void>> Acquisition::open() {
 // ---- Talking -----------------------------------------------------------------------------------
 
 Task<std::optional<SqlOutcome>> Acquisition::ask(Batch batch) {
-  // An answer that is on its way is waited for even by those who leave: it costs less than to end
-  // a session.
+  // A caller that leaves waits for an answer that is on its way: that costs less than to end a session.
   constexpr Duration kSoon = std::chrono::milliseconds(100);
   const Deadline limit = quick();
   Session& session = *held_.session;
@@ -160,7 +159,7 @@ Task<Acquisition::Step> Acquisition::leave_busy() {
   co_return Step::over;
 }
 
-// What an answer means. Lost sessions are replaced, missing tables made.
+// Judges an answer. Lost sessions are replaced, missing tables made.
 Task<Acquisition::Step> Acquisition::judge(const SqlOutcome& outcome) {
   if (outcome.ok()) {
     const SqlRows& last = outcome.results.back();
@@ -196,7 +195,7 @@ Task<Acquisition::Step> Acquisition::make_tables() {
     const bool cleared = co_await clear();
     if (!cleared) co_return Step::over;
   }
-  if (!held_.session) {  // What clears may need the tables as well.
+  if (!held_.session) {  // give() may need the tables as well.
     const Result<void> opened = co_await open();
     if (!opened) {
       why_ = opened.failure();
@@ -304,7 +303,7 @@ Task<bool> Acquisition::interrupt() {
 }
 
 Task<Acquisition::Step> Acquisition::wait_in_server() {
-  // What the server ends by itself at the same time need not be interrupted.
+  // A wait that the server ends by itself at the same time need not be interrupted.
   constexpr Duration kGrace = std::chrono::milliseconds(200);
   waited_ = true;
   drawn_.reset();
@@ -349,11 +348,11 @@ Task<Acquisition::Step> Acquisition::wait_in_server() {
   }
   const Step step = co_await judge(outcome);
   if (step != Step::busy) co_return step;
-  // Something of it may be held, which one who just asks again would not know.
+  // Something of it may be held, and asking again would not tell.
   co_return co_await clear_and_ask_again();
 }
 
-// Who is in the way. Never fails: that the lock is busy is known already.
+// Names the holder. Never fails: that the lock is busy is known already.
 Task<Failure> Acquisition::busy() {
   Busy who;
   if (!held_.session) co_return Failure::busy(std::move(who));
@@ -426,7 +425,7 @@ Task<std::optional<SqlOutcome>> Acquisition::draw_elsewhere() {
   co_return co_await (*clerk)->ask(std::move(batch), limit);
 }
 
-// That we have it at a moment of which we know that it was after this request left.
+// Confirms that we have it at a moment after this request left.
 Task<Acquisition::Step> Acquisition::confirm() {
   const std::optional<SqlOutcome> outcome =
       co_await ask(recipe_.confirm(held_.key, held_.claim, held_.session->opened()));

@@ -35,7 +35,7 @@ using Batch = std::vector<SqlStatement>;
 // The answer of the last statement of such a batch. `more`: columns that the recipe reads itself.
 inline SqlShape hold_row(const std::string& more = "") { return row_if_any("np" + more); }
 
-// What a recipe promises; with tokens=no nobody remembers who held what before a restart.
+// The guarantees of a recipe: with tokens=no nobody remembers who held what before a restart.
 inline Guarantees promised(Guarantees guarantees, bool tokens) {
   if (tokens) return guarantees;
   guarantees.token = TokenStrength::none;
@@ -63,8 +63,8 @@ class Recipe {
   // Waits for it in the server, at most for `limit` if there is one. After take() found it busy. What
   // makes the answer must come after the grant, and the server's idle time must count from there.
   virtual Batch wait(const Key& key, const Claim& claim, std::optional<Duration> limit) const = 0;
-  // What has to be said before wait(), in a request of its own: MariaDB forgets the rest of a request
-  // that is interrupted between two statements, and says nothing. Empty if there is nothing.
+  // Sent before wait(), in a request of its own: MariaDB forgets the rest of a request that is interrupted between two
+  // statements, and says nothing. May be empty.
   virtual Batch before_wait() const { return {}; }
   // Whether the server ends wait() by itself at its limit.
   virtual bool wait_ends_by_itself() const = 0;
@@ -81,8 +81,8 @@ class Recipe {
   virtual bool has_tokens() const = 0;
   // Whether the token cannot be drawn by the session that has the lock.
   virtual bool draws_elsewhere() const { return false; }
-  // What is asked in the session that has the lock before that, with a row as of take(). A request of its
-  // own, as before_wait(). Empty if there is nothing.
+  // Asked before that in the session that has the lock, with a row as of take(). A request of its own, as
+  // before_wait(). May be empty.
   virtual Batch before_draw(const Key&) const { return {}; }
   // Draws it there for the claim, which got the lock in this session, with this answer: if the session
   // has the lock at a moment after which nobody else draws a lower one.
@@ -116,7 +116,7 @@ class Recipe {
   // One row while a statement runs in that session.
   virtual Batch find_waiting(std::uint64_t number, const std::string& peer) const = 0;
 
-  // What everybody can see.
+  // For people: holders and waiters.
   virtual Batch look(const Key& key) const = 0;
   virtual LockInfo seen(const Name& name, const SqlOutcome& outcome) const = 0;
   virtual Batch look_at_all(const std::string& prefix) const = 0;

@@ -40,7 +40,7 @@ class SessionEngine final : public Engine {
   Task<Result<LockInfo>> inspect(const Name& name, Deadline deadline) override;
   Task<Result<void>> evict(const Name& name, Token token, Deadline deadline) override;
   int liveness_descriptor() const override {
-    // Of the only lock, if there is only one: who inherits the connection keeps it open.
+    // Of the only lock, if there is only one: a child that inherits the connection keeps it open.
     return holds_.size() == 1 ? holds_.begin()->second->session->opened().descriptor : -1;
   }
   Task<void> close() override;
@@ -50,7 +50,7 @@ class SessionEngine final : public Engine {
       "a lock of this recipe lives in its connection and ends with the process; a lock that "
       "outlives its process needs recipe=table";
 
-  // Somebody of this client who waits.
+  // A waiter of this client.
   struct Waiting {
     explicit Waiting(Runtime& runtime) : gone(runtime) {}
     std::stop_source stop;
@@ -162,7 +162,7 @@ Task<void> SessionEngine::clean() {
   static_cast<void>(co_await ask(std::move(make), Deadline::never()));
 }
 
-// What nobody renews ends by its ttl, and what the server ends is told at once.
+// A hold that nobody renews ends by its ttl; one whose session ends is reported at once.
 Task<void> SessionEngine::watch(std::shared_ptr<Held> held) {
   for (;;) {
     const Deadline end = Deadline::at(held->expires());

@@ -6,7 +6,7 @@ namespace holdfast::internal::mysql {
 
 namespace {
 
-// What an administrator or the author of the URL has to mend; empty for anything else.
+// The remedy, where an administrator or the author of the URL has to mend something; else empty.
 std::string to_be_mended(const SqlError& error) {
   if (refuses_user(error))
     return "the user lacks rights; docs/engines/mysql.md names what it needs";
@@ -23,7 +23,7 @@ std::string to_be_mended(const SqlError& error) {
   }
 }
 
-// What may be over in a while.
+// The cause, where it may be over in a while; else empty.
 std::string why_for_now(const SqlError& error) {
   if (error.read_only) return "it can only be read: is it a replica?";
   return error.number == 1021 || error.number == 1114 ? "it is full" : "";

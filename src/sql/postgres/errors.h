@@ -8,7 +8,7 @@
 
 namespace holdfast::internal::postgres {
 
-// What to do about a proxy that pools transactions.
+// The remedy for a proxy that pools transactions.
 extern const char* const kNoPooling;
 
 SqlTrouble trouble_with(const SqlError& error);

@@ -35,7 +35,7 @@ struct NewSession {
   std::unique_ptr<PostgresConnection> connection;
   std::vector<SqlRows> answers;  // to `more`
 };
-// What is sent behind the settings, in the same trip.
+// Makes the statements that are sent behind the settings, in the same trip.
 using More = std::function<std::vector<SqlStatement>(const PostgresConnection&)>;
 Task<Result<NewSession>> open_session(Runtime& runtime, const Settings& settings, SessionUse use,
                                       Deadline deadline, More more = nullptr);
