@@ -192,10 +192,8 @@ void PostgresTable::missed_wake() {
   if (listener_ && !is_new) listener_->close();
 }
 
-void PostgresTable::wake(const table::Wake& wake, const table::ServerRows&,
-                         std::vector<SqlStatement>& inside, std::vector<SqlStatement>&) {
-  inside.push_back(
-      {"SELECT pg_notify($1::text, $2::text)", {channel_of(wake.process), payload_of(wake)}});
+SqlStatement PostgresTable::wake(const table::Wake& wake) {
+  return {"SELECT pg_notify($1::text, $2::text)", {channel_of(wake.process), payload_of(wake)}};
 }
 
 void PostgresTable::on_notification(std::string_view payload) {

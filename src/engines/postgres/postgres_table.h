@@ -24,8 +24,7 @@ class PostgresTable : public table::TableServer {
   Task<Result<void>> make_tables(Deadline deadline) override;
   Task<Result<void>> listen(Deadline deadline, std::stop_token stop) override;
   table::ProcessId process() const override { return process_; }
-  void wake(const table::Wake& wake, const table::ServerRows& rows,
-            std::vector<SqlStatement>& inside, std::vector<SqlStatement>& after) override;
+  SqlStatement wake(const table::Wake& wake) override;
   void now_waiting(const std::string& key) override;
   void missed_wake() override;
   void close() override;

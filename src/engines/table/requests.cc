@@ -22,8 +22,7 @@ Task<std::optional<Failure>> Requests::recover(SqlError error, Deadline limit, D
 
 Task<Result<Requests::Asked>> Requests::ask(ConnectionPool& connections,
                                             std::vector<SqlStatement> statements, Deadline deadline,
-                                            std::stop_token stop, ConnectionPool::Urgency urgency,
-                                            std::optional<std::size_t> last) {
+                                            std::stop_token stop, ConnectionPool::Urgency urgency) {
   bool repeated = false;
   for (;;) {
     SqlOutcome outcome;
@@ -36,7 +35,6 @@ Task<Result<Requests::Asked>> Requests::ask(ConnectionPool& connections,
       // Not to be cancelled: that closes the connection, and the server may execute what has
       // arrived there after we have taken it back elsewhere.
       outcome = co_await (*loan)->run(statements, limit);
-      if (last && outcome.results.size() > *last) outcome.error.reset();
       // After an error it may be inside one; that is rare enough to begin with another.
       loan->set_in_transaction(!outcome.ok());
     }

@@ -173,7 +173,7 @@ std::int64_t ServerRows::remove_waiters_of(ProcessId process) {
 }
 
 std::optional<WaiterRow> ServerRows::behind(std::int64_t) {
-  // Who waits at a server watches nobody: it is told, or looks in its time.
+  // Waiters at a server watch nobody: they are told, or look in their time.
   return std::nullopt;
 }
 

@@ -20,7 +20,7 @@ class ServerRows final : public Rows {
   // Enough for all but a queue of dead.
   static constexpr std::int64_t kUsualLine = 16;
 
-  // What has to be asked: `lock` or `find`, then holders, then line.
+  // The questions: `lock` or `find`, then holders, then line.
   std::vector<SqlStatement> questions(bool to_lock, std::int64_t longest_line) const;
   // The answers to these, from `first` on. False if there is no such lock.
   bool read(const std::vector<SqlRows>& answers, std::size_t first);
@@ -29,9 +29,9 @@ class ServerRows final : public Rows {
   std::int64_t now() const { return now_; }
   // True if more waiters would have been needed than were asked for.
   bool ran_short() const { return ran_short_; }
-  // What changed, the row included; empty if nothing did.
+  // The changes, that of the row included; empty if there are none.
   std::vector<SqlStatement> changes() const;
-  // What `line` said of the process: where it listens. 0 if it is gone.
+  // Where the process listens, by the answer to `line`. 0 if it is gone.
   std::int64_t listener_of(ProcessId process) const;
 
   std::vector<HolderRow> holders() override { return holders_; }

@@ -56,13 +56,12 @@ class ServerTable final : public LockTable {
   // False: nothing shall be changed.
   using Decide = std::function<bool(Turn&)>;
 
-  // The short ways; nothing if it takes a turn.
+  // Queues up behind an exclusive holder by one request; nothing if that takes a turn.
   Task<Result<std::optional<Taken>>> enqueue(const Claim& claim, const Key& key, Deadline deadline,
                                              std::stop_token stop);
-  Task<Result<bool>> pass_on(const Claim& claim, const Key& key, bool& repeated, Deadline deadline,
-                             Urgency urgency);
-  Task<Result<bool>> give_back(const Claim& claim, const Key& key, bool others_wait, bool& repeated,
-                               Deadline deadline, Urgency urgency);
+  // The short ways to release: see queue_policy.h. False: nothing was changed.
+  Task<Result<bool>> release_by(SqlStatement statement, bool& repeated, Deadline deadline,
+                                Urgency urgency);
   // If the one that has it now is of this client: the server does not wake those.
   void tell_own(const SqlRows& winner);
   // Something was executed of which the answer was lost, perhaps a hand-over to one of ours, which the
@@ -70,8 +69,7 @@ class ServerTable final : public LockTable {
   void let_own_look();
   using Asked = Requests::Asked;
   Task<Result<Asked>> ask(std::vector<SqlStatement> statements, Deadline deadline,
-                          std::stop_token stop = {}, Urgency urgency = Urgency::usual,
-                          std::optional<std::size_t> last = std::nullopt);
+                          std::stop_token stop = {}, Urgency urgency = Urgency::usual);
   // Renews some holds by one request.
   Task<void> renew_together(std::span<const Hold> holds,
                             std::span<std::optional<Result<Grant>>> outcomes, Deadline deadline);
@@ -81,10 +79,9 @@ class ServerTable final : public LockTable {
                                                const Decide& decide, std::int64_t& line,
                                                bool& repeated, Deadline deadline,
                                                std::stop_token stop, Urgency urgency);
-  // What has to be sent to end the turn.
+  // The request that ends the turn.
   struct Ending {
     std::vector<SqlStatement> statements;
-    std::size_t commit = 0;  // which of them it is
     bool changes = false;
     std::vector<Wake> at_home;  // to be told without the server
   };

@@ -57,8 +57,7 @@ Task<void> ServerTable::renew_together(std::span<const Hold> holds,
                            std::int64_t{claim.ttl.count()}, to_row(hold.token)}});
   }
   const Result<Asked> asked =
-      co_await requests_.ask(server_.renewals(), std::move(statements), deadline, std::stop_token(),
-                             Urgency::usual, std::nullopt);
+      co_await requests_.ask(server_.renewals(), std::move(statements), deadline);
   // Perhaps one of the rows is locked, and the others wait behind it.
   if (!asked && holds.size() > 1) apart_until_ = runtime_.now() + kApart;
   for (std::size_t i = 0; i < holds.size(); ++i) {

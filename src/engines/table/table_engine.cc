@@ -44,7 +44,7 @@ TableEngine::TableEngine(Runtime& runtime, std::unique_ptr<LockTable> table,
 Task<Result<Grant>> TableEngine::acquire(const Claim& claim, const Wait& wait) {
   if (wait.stop.stop_requested()) co_return cancelled();
   given_up_.erase(claim.id);
-  // Where there was a crowd a moment ago, one does not try to get past it.
+  // A newcomer does not try to get past a queue that was there a moment ago.
   const bool crowded = wait.queue && recently_contended_.contains(claim.name, runtime().now());
   if (claim.mode == Mode::exclusive && !crowded) {
     const Result<Taken> taken = co_await table_->take(claim, answer_deadline(wait), wait.stop);

@@ -1,5 +1,5 @@
-// TableEngine: locks as rows at a database server. Who waits stands in the table as well, and is
-// woken; see Waking for how. Inside the loop only.
+// TableEngine: locks as rows at a database server. Waiters are rows as well, and are woken; see Waking for how. Inside
+// the loop only.
 #pragma once
 
 #include <list>
