@@ -2,10 +2,10 @@
 
 #include <charconv>
 
+#include "base/failures.h"
+#include "base/require.h"
 #include "wire/connect.h"
 #include "wire/resolve.h"
-
-#include "base/require.h"
 
 namespace holdfast::internal {
 
@@ -157,7 +157,7 @@ Task<Result<void>> PostgresConnection::establish(Deadline deadline, std::stop_to
       if (!reading) step.await_writable();
       const Woken woken = co_await moved.wait(deadline, stop);
       if (woken == Woken::cancelled) {
-        co_return Failure(Code::cancelled, "cancelled by the caller");
+        co_return cancelled_by_caller();
       }
       if (woken == Woken::timed_out) co_return Failure(Code::unreachable, "no answer in time");
     }

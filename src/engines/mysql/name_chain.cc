@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/failures.h"
 #include "engines/mysql/lock_document.h"
 #include "engines/mysql/table_sql.h"
 
@@ -61,7 +62,7 @@ Task<Result<void>> NameChain::listen(Deadline deadline, std::stop_token stop) {
   while (!names_ || !names_->connected()) {
     reopening_.begin();
     const Woken woken = co_await reopening_.wait(deadline, stop);
-    if (woken == Woken::cancelled) co_return Failure(Code::cancelled, "cancelled by the caller");
+    if (woken == Woken::cancelled) co_return cancelled_by_caller();
     if (woken == Woken::timed_out) {
       co_return Failure(Code::unreachable, "MySQL at " +
                                                database_.settings().connection.endpoint.display() +
@@ -336,7 +337,7 @@ void NameChain::note_look(Wait& wait, const Place& place, const SqlRows& row) {
     }
   } else {
     found->before.reset();
-    if (!row.null(0, kLookBefore)) found->before = table::claim_from(row.bytes(0, kLookBefore));
+    if (!row.null(0, kLookBefore)) found->before = claim_from_bytes(row.bytes(0, kLookBefore));
   }
 }
 
@@ -353,7 +354,7 @@ void NameChain::tell(Wait& wait, const SqlRows& row) {
   if (row.empty() || waiting.empty()) return;
   const std::int64_t now = row.number(0, kLookNow);
   std::optional<ClaimId> owner;
-  if (!row.null(0, kLookOwner)) owner = table::claim_from(row.bytes(0, kLookOwner));
+  if (!row.null(0, kLookOwner)) owner = claim_from_bytes(row.bytes(0, kLookOwner));
   const std::vector<table::HolderRow> sharing = holders_from(row.bytes(0, kLookHolders));
   const auto wake = [&](const ClaimId& claim, std::int64_t token, std::int64_t expires,
                         std::int64_t ttl) {

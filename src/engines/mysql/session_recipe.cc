@@ -18,29 +18,8 @@ namespace {
 
 using session::Batch;
 using session::Key;
-
-std::string bytes_of(const ClaimId& id) {
-  return std::string(reinterpret_cast<const char*>(id.bytes().data()), ClaimId::kBytes);
-}
-
-ClaimId claim_from(const std::string& bytes) {
-  std::array<std::uint8_t, ClaimId::kBytes> id{};
-  for (std::size_t i = 0; i < id.size() && i < bytes.size(); ++i) {
-    id[i] = static_cast<std::uint8_t>(bytes[i]);
-  }
-  return ClaimId(id);
-}
-
-// As far as a Duration reaches, whatever the server says.
-Duration microseconds(std::int64_t count) {
-  constexpr auto kMost = std::chrono::duration_cast<std::chrono::microseconds>(Duration::max());
-  return std::chrono::microseconds(std::clamp<std::int64_t>(count, 0, kMost.count()));
-}
-
-Duration milliseconds(std::int64_t count) {
-  constexpr std::int64_t kMost = INT64_MAX / 1000;
-  return microseconds(std::clamp<std::int64_t>(count, 0, kMost) * 1000);
-}
+using session::microseconds;
+using session::milliseconds;
 
 // The session that a row of holdfast_tokens names: the number that the server knows it by, without the
 // life above it. And whether it still has the lock.
@@ -64,7 +43,7 @@ constexpr const char* kHolderKinds = "BBNBBNNNn";
 void add_holder(LockInfo& info, const SqlRows& rows, std::size_t row) {
   info.last_token = Token(static_cast<std::uint64_t>(rows.number(row, kToken)));
   if (rows.number(row, kHolds) != 1) return;
-  HolderInfo holder{.id = claim_from(rows.bytes(row, kClaim)),
+  HolderInfo holder{.id = claim_from_bytes(rows.bytes(row, kClaim)),
                     .mode = Mode::exclusive,
                     .token = info.last_token,
                     .label = rows.bytes(row, kLabel),
@@ -220,7 +199,7 @@ void SessionRecipe::draw_into(Batch& batch, const Key& key, const Claim& claim,
                    session + condition + " AND " + may_be_granted(key);
   const auto ttl_us = std::chrono::duration_cast<std::chrono::microseconds>(claim.ttl).count();
   statement.values = {sign(key, claim) + life_.server,
-                      bytes_of(claim.id),
+                      claim_bytes(claim.id),
                       claim.label.substr(0, session::kMostLabel),
                       static_cast<std::int64_t>(ttl_us),
                       key.hash,

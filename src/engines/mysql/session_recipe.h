@@ -15,6 +15,7 @@
 
 #include <string>
 
+#include "engines/kit/claim_bytes.h"
 #include "engines/session/first_asked.h"
 #include "engines/session/recipe.h"
 #include "sql/mysql/settings.h"

@@ -73,7 +73,7 @@ class AdvisoryRecipe final : public SessionRecipe {
     if (settings().tokens && claim.mode == Mode::shared) {
       batch[0].text =
           "WITH gone AS (DELETE FROM holdfast_shared WHERE claim = $2::bytea) " + batch[0].text;
-      batch[0].values.emplace_back(bytes_of(claim.id));
+      batch[0].values.emplace_back(claim_bytes(claim.id));
     }
     return batch;
   }

@@ -16,9 +16,9 @@ std::vector<SqlStatement> PooledTable::with_look(const std::string& key, const C
   // A waiter that is new has time enough.
   if (first || now - said->second < kOften) return {};
   said->second = now;
-  std::string claims = std::get<std::string>(table::to_value(claim));
+  std::string claims = claim_bytes(claim);
   for (const Awaited& each : awaited(key)) {
-    claims += std::get<std::string>(table::to_value(each.claim));
+    claims += claim_bytes(each.claim);
   }
   if (said_alive_.size() > kMostKept) {
     std::erase_if(said_alive_, [&](const auto& each) { return now - each.second > 2 * kOften; });

@@ -46,10 +46,6 @@ constexpr const char* kMeet =
 
 }  // namespace
 
-std::string bytes_of(const ClaimId& id) {
-  return std::string(reinterpret_cast<const char*>(id.bytes().data()), ClaimId::kBytes);
-}
-
 SessionRecipe::SessionRecipe(Runtime& runtime, Settings settings, std::string recipe)
     : runtime_(runtime), settings_(std::move(settings)), recipe_(std::move(recipe)) {}
 
@@ -174,7 +170,7 @@ Batch SessionRecipe::find_waiting(std::uint64_t number, const std::string& peer)
 // ---- Tokens ------------------------------------------------------------------------------------
 
 std::vector<SqlValue> noting_values(const Key& key, const Claim& claim) {
-  return {key.hash, bytes_of(claim.id), claim.label.substr(0, session::kMostLabel),
+  return {key.hash, claim_bytes(claim.id), claim.label.substr(0, session::kMostLabel),
           std::int64_t{std::chrono::duration_cast<std::chrono::microseconds>(claim.ttl).count()}};
 }
 

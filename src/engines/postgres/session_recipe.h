@@ -17,6 +17,7 @@
 #include <memory>
 #include <string>
 
+#include "engines/kit/claim_bytes.h"
 #include "engines/session/first_asked.h"
 #include "engines/session/recipe.h"
 #include "sql/postgres/settings.h"
@@ -93,9 +94,6 @@ class SessionRecipe : public session::Recipe {
   std::string recipe_;
   Life life_;  // of the server that was connected to last
 };
-
-// Claim ids travel as their 16 bytes.
-std::string bytes_of(const ClaimId& id);
 
 // Noted with a token: $1 the lock's key, $2 the claim, $3 its label, $4 its ttl.
 std::vector<SqlValue> noting_values(const session::Key& key, const Claim& claim);

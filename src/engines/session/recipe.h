@@ -5,6 +5,8 @@
 // row: whether we have it (1 or not), and the token, or NULL if the batch drew none.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -31,6 +33,16 @@ struct Opened {
 };
 
 using Batch = std::vector<SqlStatement>;
+
+// Numbers of the server's as far as a Duration reaches, whatever it says.
+inline Duration microseconds(std::int64_t count) {
+  constexpr auto kMost = std::chrono::duration_cast<std::chrono::microseconds>(Duration::max());
+  return std::chrono::microseconds(std::clamp<std::int64_t>(count, 0, kMost.count()));
+}
+inline Duration milliseconds(std::int64_t count) {
+  constexpr std::int64_t kMost = INT64_MAX / 1000;
+  return microseconds(std::clamp<std::int64_t>(count, 0, kMost) * 1000);
+}
 
 // The answer of the last statement of such a batch. `more`: columns that the recipe reads itself.
 inline SqlShape hold_row(const std::string& more = "") { return row_if_any("np" + more); }

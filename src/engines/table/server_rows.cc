@@ -30,7 +30,7 @@ bool ServerRows::read(const std::vector<SqlRows>& answers, std::size_t first) {
   read_row(answers.at(first));
   const SqlRows& holders = answers.at(first + 1);
   for (std::size_t i = 0; i < holders.rows.size(); ++i) {
-    holders_.push_back({.claim = claim_from(holders.bytes(i, 0)),
+    holders_.push_back({.claim = claim_from_bytes(holders.bytes(i, 0)),
                         .token = holders.number(i, 1),
                         .since = holders.number(i, 2),
                         .expires = holders.number(i, 3),
@@ -47,7 +47,7 @@ bool ServerRows::read(const std::vector<SqlRows>& answers, std::size_t first) {
 void ServerRows::read_row(const SqlRows& answer) {
   row_.token = answer.number(0, 0);
   if (!answer.null(0, 1)) {
-    row_.owner = claim_from(answer.bytes(0, 1));
+    row_.owner = claim_from_bytes(answer.bytes(0, 1));
     row_.since = answer.number(0, 2);
     row_.expires = answer.number(0, 3);
     row_.ttl = answer.number(0, 4);
@@ -68,7 +68,7 @@ void ServerRows::read_line(const SqlRows& answer) {
   for (std::size_t i = 0; i < answer.rows.size(); ++i) {
     if (answer.null(i, 3)) continue;
     line_.push_back({.seq = answer.number(i, 3),
-                     .claim = claim_from(answer.bytes(i, 4)),
+                     .claim = claim_from_bytes(answer.bytes(i, 4)),
                      .mode = mode_from(answer.number(i, 5)),
                      .permits = static_cast<std::uint32_t>(answer.number(i, 6)),
                      .ttl = Duration(answer.number(i, 7)),

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/unreachable_instead_of_unknown.h"
+#include "engines/kit/failures.h"
 
 namespace holdfast::internal::table {
 
@@ -165,32 +166,20 @@ Task<Result<Taken>> ServerTable::acquire(const Claim& claim, bool queue, Deadlin
       if (!at_once || at_once->given) co_return at_once;
     }
   }
-  Taken taken;
-  std::optional<Failure> refused;
+  Result<Taken> taken = Taken();
   const auto decide = [&](Turn& turn) {
-    taken = {};
-    Turn::Answer answer = turn.acquire(claim, claim.label, queue);
-    if (const Failure* failure = std::get_if<Failure>(&answer)) {
-      refused = *failure;
-      return false;
-    }
-    if (const Given* given = std::get_if<Given>(&answer)) {
-      taken.given = *given;
-    } else {
-      taken.standing.in_the_way = std::move(std::get<InTheWay>(answer));
-      taken.standing.waits = queue;
-    }
-    return true;
+    taken = taken_from(turn.acquire(claim, claim.label, queue), queue);
+    return taken.ok();
   };
   Decide decision = std::ref(decide);
   const Result<Turned> turned = co_await take_turn(
       key_of(claim.name), claim.id, true, std::move(decision), deadline, stop, Urgency::usual);
   if (!turned) co_return turned.failure();
-  if (refused) co_return *refused;
-  taken.sent_at = turned->sent_at;
-  taken.standing.last_token = turned->last_token;
-  taken.in_turn = true;
-  if (taken.standing.waits) queued_.insert(claim.id);
+  if (!taken) co_return taken;
+  taken->sent_at = turned->sent_at;
+  taken->standing.last_token = turned->last_token;
+  taken->in_turn = true;
+  if (taken->standing.waits) queued_.insert(claim.id);
   co_return taken;
 }
 
@@ -233,7 +222,7 @@ Task<Result<Taken>> ServerTable::look(const Claim& claim, Deadline deadline, std
   if (rows.empty()) co_return taken;
   const std::int64_t server_now = rows.number(0, 0);
   standing.waits = !rows.null(0, 4);
-  standing.holds = !rows.null(0, 1) && claim_from(rows.bytes(0, 1)) == claim.id;
+  standing.holds = !rows.null(0, 1) && claim_from_bytes(rows.bytes(0, 1)) == claim.id;
   InTheWay& found = standing.in_the_way;
   if (!rows.null(0, 1)) {
     found.expires = rows.number(0, 2);
@@ -269,7 +258,7 @@ void ServerTable::tell_own(const SqlRows& winner) {
   // By its claim: the number of this client may be another one by now.
   if (winner.empty() || !server_.on_wake) return;
   const Given given{token_from(winner.number(0, 2)), Duration(winner.number(0, 3))};
-  server_.on_wake(claim_from(winner.bytes(0, 1)), given);
+  server_.on_wake(claim_from_bytes(winner.bytes(0, 1)), given);
 }
 
 void ServerTable::let_own_look() {
@@ -318,6 +307,32 @@ Task<Result<bool>> ServerTable::evict(const Name& name, Token token, Deadline de
                          std::stop_token(), Urgency::urgent);
   if (!turned) co_return turned.failure();
   co_return turned->repeated || (turned->found && evicted);
+}
+
+// ---- Renewing ----------------------------------------------------------------------------------
+
+Task<bool> ServerTable::renew_together(std::span<const Hold> holds,
+                                       RenewalRequests::Outcomes outcomes, Deadline deadline) {
+  const Dialect& sql = server_.dialect();
+  std::vector<SqlStatement> statements;
+  for (const Hold& hold : holds) {
+    const Claim& claim = hold.claim;
+    statements.push_back({claim.mode == Mode::exclusive ? sql.renew_owner : sql.renew_holder,
+                          {key_of(claim.name).key, to_value(claim.id),
+                           std::int64_t{claim.ttl.count()}, to_row(hold.token)}});
+  }
+  const Result<Asked> asked =
+      co_await requests_.ask(server_.renewals(), std::move(statements), deadline);
+  for (std::size_t i = 0; i < holds.size(); ++i) {
+    if (!asked) {
+      outcomes[i] = asked.failure();
+    } else if (asked->outcome.results.at(i).affected == 1) {
+      outcomes[i] = Grant{holds[i].token, asked->outcome.sent_at, holds[i].claim.ttl};
+    } else {
+      outcomes[i] = no_longer_held(holds[i].claim.name);
+    }
+  }
+  co_return asked.ok();
 }
 
 // ---- Cleaning ----------------------------------------------------------------------------------

@@ -9,13 +9,13 @@
 //               is believed only when the commit was answered.
 //   time        what has expired is decided by the server's clock alone, read after the row was
 //               locked. What a client believes is counted from before it sent, on its own clock.
-//   renewals    have connections of their own, and a row that somebody keeps locked delays the renewal
-//               of no other: after a batch that got no answer, holds are renewed one by one.
+//   renewals    have connections of their own; see RenewalRequests.
 #pragma once
 
 #include <unordered_set>
 
 #include "engines/table/lock_table.h"
+#include "engines/table/renewal_requests.h"
 #include "engines/table/row_moves.h"
 #include "engines/table/table_server.h"
 
@@ -30,6 +30,9 @@ class ServerTable final : public LockTable {
         server_(*owned_),
         prefix_(std::move(prefix)),
         requests_(runtime, server_, request_timeout),
+        renewing_(runtime, 100,
+                  [this](std::span<const Hold> holds, RenewalRequests::Outcomes outcomes,
+                         Deadline deadline) { return renew_together(holds, outcomes, deadline); }),
         background_(runtime) {}
 
   Waking& waking() override { return server_; }
@@ -39,7 +42,9 @@ class ServerTable final : public LockTable {
   Task<Result<Taken>> look(const Claim& claim, Deadline deadline, std::stop_token stop) override;
   Task<Result<bool>> release(const Claim& claim, Deadline deadline, bool holds,
                              Urgency urgency) override;
-  Task<std::vector<Result<Grant>>> renew(std::span<const Hold> holds, Deadline deadline) override;
+  Task<std::vector<Result<Grant>>> renew(std::span<const Hold> holds, Deadline deadline) override {
+    return renewing_.renew(holds, deadline);
+  }
   Task<Result<bool>> evict(const Name& name, Token token, Deadline deadline) override;
   Task<Result<LockInfo>> inspect(const Name& name, Deadline deadline) override;
   Task<Result<std::vector<LockInfo>>> list(const std::string& prefix, Deadline deadline) override;
@@ -70,9 +75,8 @@ class ServerTable final : public LockTable {
   using Asked = Requests::Asked;
   Task<Result<Asked>> ask(std::vector<SqlStatement> statements, Deadline deadline,
                           std::stop_token stop = {}, Urgency urgency = Urgency::usual);
-  // Renews some holds by one request.
-  Task<void> renew_together(std::span<const Hold> holds,
-                            std::span<std::optional<Result<Grant>>> outcomes, Deadline deadline);
+  Task<bool> renew_together(std::span<const Hold> holds, RenewalRequests::Outcomes outcomes,
+                            Deadline deadline);
   Task<Result<Turned>> take_turn(Key key, ClaimId claim, bool make, Decide decide,
                                  Deadline deadline, std::stop_token stop, Urgency urgency);
   Task<Result<std::optional<Turned>>> try_turn(const Key& key, const ClaimId& claim, bool make,
@@ -95,12 +99,12 @@ class ServerTable final : public LockTable {
   TableServer& server_;
   std::string prefix_;
   Requests requests_;
+  RenewalRequests renewing_;
   // Claims of ours that have queued, until they are released. Others are likely to queue behind.
   std::unordered_set<ClaimId> queued_;
   RowMoves moves_;
   std::optional<BootTime> clean_at_;
-  BootTime apart_until_{};  // until then holds are renewed by requests of their own
-  TaskGroup background_;    // Last: its tasks end before what they use.
+  TaskGroup background_;  // Last: its tasks end before what they use.
 };
 
 }  // namespace holdfast::internal::table

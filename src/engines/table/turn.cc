@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engines/kit/failures.h"
 #include "engines/table/queue_policy.h"
 
 namespace holdfast::internal::table {
@@ -15,10 +16,7 @@ Turn::Answer Turn::acquire(const Claim& claim, const std::optional<std::string>&
   if (claim.mode == Mode::permit && row_.permits != claim.permits) {
     const bool in_use = row_.sharing > 0 && row_.sharing_mode == Mode::permit;
     if (in_use || rows_.permit_awaited()) {
-      return Failure(Code::invalid_argument,
-                     "'" + claim.name.display() + "' is a semaphore of " +
-                         std::to_string(row_.permits) + " permits, not of " +
-                         std::to_string(claim.permits) + "; all its users must agree");
+      return other_permits(claim, row_.permits);
     }
     row_.permits = claim.permits;
   }
