@@ -1,5 +1,5 @@
-// What an error of a database server means for the request that it answers. Each database has a function that tells
-// (sql/postgres/errors.h, sql/mysql/errors.h).
+// SqlTrouble: the meaning of a server's error for the request that it answers. Each database has a function that tells
+// it (sql/postgres/errors.h, sql/mysql/errors.h).
 #pragma once
 
 #include "wire/sql_connection.h"

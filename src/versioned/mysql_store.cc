@@ -43,26 +43,6 @@ class MysqlStore final : public PlainStore {
         settings_(std::move(settings)),
         connection_(runtime, [this](Deadline deadline) { return open(deadline); }) {}
 
-  Task<Result<SqlRows>> write(std::string key, std::uint64_t version, std::vector<Value> values,
-                              Deadline deadline) override {
-    const Result<void> fits = co_await check(key, values, deadline);
-    if (!fits) co_return fits.failure();
-    co_return co_await run(writing(key, version, values), deadline);
-  }
-  Task<Result<SqlRows>> insert(std::string key, std::vector<Value> values,
-                               Deadline deadline) override {
-    const Result<void> fits = co_await check(key, values, deadline);
-    if (!fits) co_return fits.failure();
-    co_return co_await run(inserting(key, values), deadline);
-  }
-
- protected:
-  // The server makes a column's characters of UTF-8, and bytes of nothing but bytes.
-  std::string place(const Value& value) const override {
-    if (!value) return "?";
-    return is_utf8(*value) ? "_utf8mb4 ?" : "_binary ?";
-  }
-
   Task<Result<SqlRows>> run(SqlStatement statement, Deadline deadline) override {
     const bool inserts = is_insertion(statement);
     Result<SqlOutcome> outcome = co_await connection_.run(std::move(statement), deadline);
@@ -76,11 +56,10 @@ class MysqlStore final : public PlainStore {
     co_return mysql::failure_of(settings_, error);
   }
 
- private:
   // Bytes that are not UTF-8 fit into binary columns only: a latin1 column, say, would store other
   // characters than a reader gets.
   Task<Result<void>> check(const std::string& key, const std::vector<Value>& values,
-                           Deadline deadline) {
+                           Deadline deadline) override {
     std::vector<bool> raw{!is_utf8(key)};
     for (const Value& value : values) raw.push_back(value && !is_utf8(*value));
     if (std::find(raw.begin(), raw.end(), true) == raw.end()) co_return Result<void>();
@@ -107,6 +86,14 @@ class MysqlStore final : public PlainStore {
     co_return Result<void>();
   }
 
+ protected:
+  // The server makes a column's characters of UTF-8, and bytes of nothing but bytes.
+  std::string place(const Value& value) const override {
+    if (!value) return "?";
+    return is_utf8(*value) ? "_utf8mb4 ?" : "_binary ?";
+  }
+
+ private:
   Task<Result<std::unique_ptr<SqlConnection>>> open(Deadline deadline) {
     Result<mysql::NewSession> session =
         co_await mysql::open_session(runtime_, settings_, mysql::SessionUse(), deadline);

@@ -18,24 +18,7 @@ class PlainStore : public VersionedStore {
     for (const std::string& column : table.columns) columns_.push_back(quoted(column, mark));
   }
 
-  Task<Result<SqlRows>> read(std::string key, Deadline deadline) override {
-    return run(reading(key), deadline);
-  }
-  Task<Result<SqlRows>> write(std::string key, std::uint64_t version, std::vector<Value> values,
-                              Deadline deadline) override {
-    return run(writing(key, version, values), deadline);
-  }
-  Task<Result<SqlRows>> insert(std::string key, std::vector<Value> values,
-                               Deadline deadline) override {
-    return run(inserting(key, values), deadline);
-  }
-
- protected:
-  virtual Task<Result<SqlRows>> run(SqlStatement statement, Deadline deadline) = 0;
-  // How a value stands in a statement: as a text, whatever the column is.
-  virtual std::string place(const Value& value) const = 0;
-
-  SqlStatement reading(const std::string& key) const {
+  SqlStatement reading(const std::string& key) const override {
     std::string text = "SELECT " + version_;
     for (const std::string& column : columns_) text += ", " + column;
     SqlStatement statement{text + " FROM " + table_ + " WHERE " + key_ + " = " + place(key), {key}};
@@ -43,7 +26,7 @@ class PlainStore : public VersionedStore {
     return statement;
   }
   SqlStatement writing(const std::string& key, std::uint64_t version,
-                       const std::vector<Value>& values) const {
+                       const std::vector<Value>& values) const override {
     SqlStatement statement;
     statement.text = "UPDATE " + table_ + " SET " + version_ + " = " + version_ + " + 1";
     for (std::size_t i = 0; i < columns_.size(); ++i) {
@@ -55,7 +38,7 @@ class PlainStore : public VersionedStore {
     statement.values.emplace_back(static_cast<std::int64_t>(version));
     return statement;
   }
-  SqlStatement inserting(const std::string& key, const std::vector<Value>& values) const {
+  SqlStatement inserting(const std::string& key, const std::vector<Value>& values) const override {
     SqlStatement statement;
     std::string places;
     statement.text = "INSERT INTO " + table_ + " (" + key_ + ", " + version_;
@@ -68,6 +51,10 @@ class PlainStore : public VersionedStore {
     statement.text += ") VALUES (" + place(key) + ", 1" + places + ")";
     return statement;
   }
+
+ protected:
+  // How a value stands in a statement: as a text, whatever the column is.
+  virtual std::string place(const Value& value) const = 0;
 
   // Where a duplicate is a conflict. That of an update is another column's, and no other version.
   static bool is_insertion(const SqlStatement& statement) {

@@ -28,7 +28,7 @@ class PostgresStore final : public VersionedStore {
         version_(quoted(table.version, '"')),
         connection_(runtime, [this](Deadline deadline) { return open(deadline); }) {}
 
-  Task<Result<SqlRows>> read(std::string key, Deadline deadline) override {
+  SqlStatement reading(const std::string& key) const override {
     std::string text = "SELECT t." + version_;
     for (const std::string& name : names_.columns) {
       const std::string column = "t." + quoted(name, '"');
@@ -37,26 +37,24 @@ class PostgresStore final : public VersionedStore {
               "::text, 3), 'hex') ELSE convert_to(" + column + "::text, 'UTF8') END";
     }
     SqlStatement statement{
-        text + " FROM " + table_ + " t WHERE t." + key_ + " = (" + record(0) + ")." + key_,
-        {std::move(key)}};
+        text + " FROM " + table_ + " t WHERE t." + key_ + " = (" + record(0) + ")." + key_, {key}};
     statement.answer = versioned_row(names_.columns.size());
-    return run(std::move(statement), deadline);
+    return statement;
   }
-  Task<Result<SqlRows>> write(std::string key, std::uint64_t version, std::vector<Value> values,
-                              Deadline deadline) override {
+  SqlStatement writing(const std::string& key, std::uint64_t version,
+                       const std::vector<Value>& values) const override {
     std::string text = "UPDATE " + table_ + " AS t SET " + version_ + " = t." + version_ + " + 1";
     for (const std::string& column : names_.columns) {
       text += ", " + quoted(column, '"') + " = r." + quoted(column, '"');
     }
-    SqlStatement statement{"", values_of(std::move(key), values)};
+    SqlStatement statement{"", values_of(key, values)};
     statement.values.emplace_back(static_cast<std::int64_t>(version));
     statement.text = text + " FROM " + record(values.size()) + " r WHERE t." + key_ + " = r." +
                      key_ + " AND t." + version_ + " = $" +
                      std::to_string(statement.values.size()) + "::bigint";
-    return run(std::move(statement), deadline);
+    return statement;
   }
-  Task<Result<SqlRows>> insert(std::string key, std::vector<Value> values,
-                               Deadline deadline) override {
+  SqlStatement inserting(const std::string& key, const std::vector<Value>& values) const override {
     std::string columns;
     std::string sources;
     for (const std::string& column : names_.columns) {
@@ -66,12 +64,11 @@ class PostgresStore final : public VersionedStore {
     SqlStatement statement{"INSERT INTO " + table_ + " (" + key_ + ", " + version_ + columns +
                                ") SELECT r." + key_ + ", 1" + sources + " FROM " +
                                record(values.size()) + " r ON CONFLICT DO NOTHING",
-                           values_of(std::move(key), values)};
-    return run(std::move(statement), deadline);
+                           values_of(key, values)};
+    return statement;
   }
 
- private:
-  Task<Result<SqlRows>> run(SqlStatement statement, Deadline deadline) {
+  Task<Result<SqlRows>> run(SqlStatement statement, Deadline deadline) override {
     Result<SqlOutcome> outcome = co_await connection_.run(std::move(statement), deadline);
     if (!outcome) co_return outcome.failure();
     if (outcome->ok()) co_return std::move(outcome->results.back());
@@ -82,6 +79,7 @@ class PostgresStore final : public VersionedStore {
     co_return postgres::failure_of(settings_, error);
   }
 
+ private:
   static std::string is_bytea(const std::string& column) {
     return "pg_typeof(" + column + ") = 'bytea'::regtype";
   }
@@ -100,8 +98,8 @@ class PostgresStore final : public VersionedStore {
     for (std::size_t i = 0; i < values; ++i) object += ", " + member(names_.columns[i], i + 2);
     return "jsonb_populate_record(NULL::" + table_ + ", jsonb_build_object(" + object + "))";
   }
-  static std::vector<SqlValue> values_of(std::string key, const std::vector<Value>& values) {
-    std::vector<SqlValue> all{std::move(key)};
+  static std::vector<SqlValue> values_of(const std::string& key, const std::vector<Value>& values) {
+    std::vector<SqlValue> all{key};
     for (const Value& value : values) all.push_back(value_of(value));
     return all;
   }

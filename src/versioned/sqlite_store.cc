@@ -13,9 +13,6 @@ class SqliteStore final : public PlainStore {
   SqliteStore(Runtime& runtime, const VersionedTable& table, std::filesystem::path path)
       : PlainStore(table, '"'), runtime_(runtime), path_(std::move(path)) {}
 
- protected:
-  std::string place(const Value&) const override { return "CAST(? AS TEXT)"; }
-
   Task<Result<SqlRows>> run(SqlStatement statement, Deadline deadline) override {
     constexpr Duration kPause = std::chrono::milliseconds(2);
     for (;;) {
@@ -26,6 +23,9 @@ class SqliteStore final : public PlainStore {
       co_await sleep_until(runtime_, again);
     }
   }
+
+ protected:
+  std::string place(const Value&) const override { return "CAST(? AS TEXT)"; }
 
  private:
   Result<SqlRows> run_once(const SqlStatement& statement, bool& busy) {

@@ -17,16 +17,22 @@ class VersionedStore {
   using Value = Versioned::Value;
   virtual ~VersionedStore() = default;
 
-  // All: unknown if it may have been executed, invalid_argument if a value does not fit its column.
-
   // The version, and the columns as text; bytes where a column holds bytes.
-  virtual Task<Result<SqlRows>> read(std::string key, Deadline deadline) = 0;
-  // One row affected, if the version was the one that is there.
-  virtual Task<Result<SqlRows>> write(std::string key, std::uint64_t version,
-                                      std::vector<Value> values, Deadline deadline) = 0;
-  // One row affected, if there was none.
-  virtual Task<Result<SqlRows>> insert(std::string key, std::vector<Value> values,
-                                       Deadline deadline) = 0;
+  virtual SqlStatement reading(const std::string& key) const = 0;
+  // Changes one row, if the version is the one that is there.
+  virtual SqlStatement writing(const std::string& key, std::uint64_t version,
+                               const std::vector<Value>& values) const = 0;
+  // Changes one row, if there is none yet.
+  virtual SqlStatement inserting(const std::string& key,
+                                 const std::vector<Value>& values) const = 0;
+
+  // invalid_argument if the values do not fit their columns, where the server would not say so.
+  virtual Task<Result<void>> check(const std::string& /*key*/, const std::vector<Value>& /*values*/,
+                                   Deadline) {
+    co_return Result<void>();
+  }
+  // unknown if it may have been executed, invalid_argument if a value does not fit its column.
+  virtual Task<Result<SqlRows>> run(SqlStatement statement, Deadline deadline) = 0;
 };
 
 // By the scheme of the URL.

@@ -88,7 +88,6 @@ class MariadbConnection final : public SqlConnection, private Lookout {
   int next_step();
   int ask_for_rows();
   void take_rows();
-  // An answer is complete.
   int finish();
   int fail();
   // Of a server in a group, each answer ends with whether it can be written.

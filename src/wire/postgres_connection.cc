@@ -52,6 +52,44 @@ bool for_people_to_mend(std::string_view message) {
   return false;
 }
 
+// Null if there is no memory.
+PGconn* start_session(const LibPq& library, const PostgresLogin& login,
+                      const std::string& address) {
+  const bool local = !login.endpoint.unix_path.empty();
+  const std::string port = std::to_string(login.endpoint.port);
+  const std::string& host = local ? login.endpoint.unix_path : login.endpoint.host;
+  std::vector<std::pair<const char*, const char*>> settings{
+      {"host", host.c_str()},
+      {"port", port.c_str()},
+      {"application_name", login.application.c_str()},
+      {"client_encoding", "UTF8"},
+      {"gssencmode", "disable"},
+      {"sslmode", local ? "disable" : login.tls.c_str()},
+      {"keepalives_idle", "10"},
+      {"keepalives_interval", "5"},
+      {"keepalives_count", "3"},
+  };
+  const auto add = [&](const char* keyword, const std::string& value) {
+    if (!value.empty()) settings.emplace_back(keyword, value.c_str());
+  };
+  add("hostaddr", address);
+  add("user", login.user);
+  add("password", login.password);
+  add("dbname", login.database);
+  add("sslrootcert", login.ca_file);
+  add("sslcert", login.certificate_file);
+  add("sslkey", login.key_file);
+  std::vector<const char*> keywords;
+  std::vector<const char*> values;
+  for (const auto& [keyword, value] : settings) {
+    keywords.push_back(keyword);
+    values.push_back(value);
+  }
+  keywords.push_back(nullptr);
+  values.push_back(nullptr);
+  return library.PQconnectStartParams(keywords.data(), values.data(), 0);
+}
+
 }  // namespace
 
 PostgresConnection::PostgresConnection(Runtime& runtime, const LibPq& library, PGconn* session)
@@ -88,39 +126,7 @@ Task<Result<std::unique_ptr<PostgresConnection>>> PostgresConnection::connect(
   }
   Result<void> tried = Failure(Code::unreachable, "it has no address");
   for (std::size_t i = 0; i < addresses.size(); ++i) {
-    const std::string& address = addresses[i];
-    const std::string port = std::to_string(login.endpoint.port);
-    const std::string& host = local ? login.endpoint.unix_path : login.endpoint.host;
-    std::vector<std::pair<const char*, const char*>> settings{
-        {"host", host.c_str()},
-        {"port", port.c_str()},
-        {"application_name", login.application.c_str()},
-        {"client_encoding", "UTF8"},
-        {"gssencmode", "disable"},
-        {"sslmode", local ? "disable" : login.tls.c_str()},
-        {"keepalives_idle", "10"},
-        {"keepalives_interval", "5"},
-        {"keepalives_count", "3"},
-    };
-    const auto add = [&](const char* keyword, const std::string& value) {
-      if (!value.empty()) settings.emplace_back(keyword, value.c_str());
-    };
-    add("hostaddr", address);
-    add("user", login.user);
-    add("password", login.password);
-    add("dbname", login.database);
-    add("sslrootcert", login.ca_file);
-    add("sslcert", login.certificate_file);
-    add("sslkey", login.key_file);
-    std::vector<const char*> keywords;
-    std::vector<const char*> values;
-    for (const auto& [keyword, value] : settings) {
-      keywords.push_back(keyword);
-      values.push_back(value);
-    }
-    keywords.push_back(nullptr);
-    values.push_back(nullptr);
-    PGconn* session = (*library)->PQconnectStartParams(keywords.data(), values.data(), 0);
+    PGconn* const session = start_session(**library, login, addresses[i]);
     if (!session) co_return Failure(Code::unreachable, "libpq is out of memory");
     std::unique_ptr<PostgresConnection> connection(
         new PostgresConnection(runtime, **library, session));
@@ -163,7 +169,6 @@ Task<Result<void>> PostgresConnection::establish(Deadline deadline, std::stop_to
     }
     wanted = library_.PQconnectPoll(session_);
   }
-  server_version_ = library_.PQserverVersion(session_);
   backend_pid_ = library_.PQbackendPID(session_);
   if (library_.PQsetnonblocking(session_, 1) != 0 || library_.PQenterPipelineMode(session_) != 1) {
     co_return failed();

@@ -63,8 +63,6 @@ class PostgresConnection final : public SqlConnection, private Lookout {
   Event& lost() override { return lost_; }
   void close() override;
 
-  // 150003 for 15.3.
-  int server_version() const { return server_version_; }
   int backend_pid() const { return backend_pid_; }
   // Of the socket; -1 if there is none any more.
   int descriptor() const { return session_ ? library_.PQsocket(session_) : -1; }
@@ -118,7 +116,6 @@ class PostgresConnection final : public SqlConnection, private Lookout {
   Event lost_;
   std::string why_lost_;
   std::string last_words_;  // of the server, when it ends the session
-  int server_version_ = 0;
   int backend_pid_ = 0;
   Exchange* exchange_ = nullptr;
   std::unordered_map<std::string, std::string> prepared_;  // by text

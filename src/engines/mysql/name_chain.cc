@@ -76,7 +76,7 @@ Task<Result<void>> NameChain::listen(Deadline deadline, std::stop_token stop) {
 
 Task<Result<void>> NameChain::open_names() {
   Result<std::unique_ptr<MariadbConnection>> connected =
-      co_await database_.connect(TableDatabase::kNames);
+      co_await database_.connect(TableDatabase::Use::names);
   if (!connected) co_return connected.failure();
   const std::vector<ClaimId> claims(named_.begin(), named_.end());
   SqlOutcome taken;
@@ -264,7 +264,7 @@ Task<void> NameChain::serve(std::shared_ptr<Wait> wait) {
 Task<void> NameChain::connect(Wait& wait) {
   ++sessions_;
   Result<std::unique_ptr<MariadbConnection>> connected =
-      co_await database_.connect(TableDatabase::kSleeping);
+      co_await database_.connect(TableDatabase::Use::sleeping);
   if (connected) {
     wait.connection = std::move(connected).value();
   } else {

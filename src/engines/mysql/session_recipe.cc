@@ -153,9 +153,7 @@ Batch SessionRecipe::expire_after(Duration idle) const {
 }
 
 Batch SessionRecipe::interrupt(const session::Opened& session) const {
-  Batch batch(1);
-  batch[0].text = "KILL QUERY " + std::to_string(session.number);
-  return batch;
+  return session::one("KILL QUERY " + std::to_string(session.number));
 }
 
 // Never by its number alone: after a restart of the server that can be another's.
@@ -169,10 +167,8 @@ Batch SessionRecipe::end_session(std::uint64_t number, const std::string& peer) 
 }
 
 Batch SessionRecipe::find_session(std::uint64_t number, const std::string& peer) const {
-  Batch batch(1);
-  batch[0].text = "SELECT 1 FROM information_schema.PROCESSLIST WHERE ID = ? AND HOST = ?";
-  batch[0].values = {static_cast<std::int64_t>(number), peer};
-  return batch;
+  return session::one("SELECT 1 FROM information_schema.PROCESSLIST WHERE ID = ? AND HOST = ?",
+                      {static_cast<std::int64_t>(number), peer});
 }
 
 Batch SessionRecipe::find_waiting(std::uint64_t number, const std::string& peer) const {
@@ -275,13 +271,11 @@ std::optional<std::string> SessionRecipe::take_token(SqlOutcome& outcome) const 
 
 Batch SessionRecipe::prepare(const Key& key) const {
   if (!settings_.tokens) return {};
-  Batch batch(1);
-  batch[0].text =
+  return session::one(
       "INSERT IGNORE INTO holdfast_tokens "
       "(lock_key, name, token, lock_name, connection, claim, label, since, ttl_us) "
-      "VALUES (?, ?, 0, 'hf:nobody', 0, REPEAT(X'00', 16), '', UTC_TIMESTAMP(6), 0)";
-  batch[0].values = {key.hash, key.name};
-  return batch;
+      "VALUES (?, ?, 0, 'hf:nobody', 0, REPEAT(X'00', 16), '', UTC_TIMESTAMP(6), 0)",
+      {key.hash, key.name});
 }
 
 Batch SessionRecipe::make_tables() const { return mysql::make_tables(settings_); }
@@ -377,13 +371,11 @@ Batch SessionRecipe::evict(const Key& key, Token token) const {
 }
 
 Batch SessionRecipe::still_held_by(const Key& key, std::uint64_t session) const {
-  Batch batch(1);
-  batch[0].text =
+  return session::one(
       "SELECT 1 FROM holdfast_tokens t WHERE lock_key = ? AND (t.connection & 4294967295) = ? "
       "AND " +
-      std::string(kStillHolds);
-  batch[0].values = {key.hash, static_cast<std::int64_t>(session)};
-  return batch;
+          std::string(kStillHolds),
+      {key.hash, static_cast<std::int64_t>(session)});
 }
 
 }  // namespace holdfast::internal::mysql

@@ -34,7 +34,6 @@ class SessionRecipe : public session::Recipe {
  public:
   SessionRecipe(Runtime& runtime, Settings settings, std::string recipe);
 
-  std::size_t prefix_size() const override { return settings_.prefix.size(); }
   Task<Result<session::Opened>> connect(Deadline deadline) override;
   SqlTrouble trouble_with(const SqlError& error) const override;
   Failure failure_of(const SqlError& error) const override;

@@ -21,26 +21,23 @@ std::size_t pool_size(const Settings& settings) {
 
 }  // namespace
 
-// (A renewal is asked again and again: it need not wait for long at a time.)
-const TableDatabase::Use TableDatabase::kCalls{.lock_wait_s = "5", .wait_timeout_s = "600"};
-const TableDatabase::Use TableDatabase::kRenewals{.lock_wait_s = "1", .wait_timeout_s = "600"};
-const TableDatabase::Use TableDatabase::kNames{.lock_wait_s = "1", .wait_timeout_s = "60"};
-const TableDatabase::Use TableDatabase::kSleeping{.lock_wait_s = "5", .wait_timeout_s = "60"};
-
 TableDatabase::TableDatabase(Runtime& runtime, Settings settings)
     : runtime_(runtime),
       settings_(std::move(settings)),
       calls_(
-          runtime, [this] { return open(kCalls); }, pool_size(settings_),
+          runtime, [this] { return open(Use::calls); }, pool_size(settings_),
           "MySQL at " + settings_.connection.endpoint.display()),
       renewals_(
-          runtime, [this] { return open(kRenewals); }, table::kRenewalConnections,
+          runtime, [this] { return open(Use::renewals); }, table::kRenewalConnections,
           "MySQL at " + settings_.connection.endpoint.display()),
       requests_(runtime, *this, settings_.request_timeout) {}
 
 Task<Result<std::unique_ptr<MariadbConnection>>> TableDatabase::connect(Use use) {
-  SessionUse session_use{.wait_timeout_s = use.wait_timeout_s,
-                         .more = std::string(kSettings) + use.lock_wait_s};
+  // A renewal is asked again and again, and one connection has all the names: they need not wait for long at a time.
+  const bool waits = use == Use::calls || use == Use::sleeping;
+  const bool pooled = use == Use::calls || use == Use::renewals;
+  SessionUse session_use{.wait_timeout_s = pooled ? "600" : "60",
+                         .more = std::string(kSettings) + (waits ? "5" : "1")};
   const Deadline deadline = Deadline::at(runtime_.now() + settings_.connection.connect_timeout);
   Result<NewSession> session =
       co_await open_session(runtime_, settings_, std::move(session_use), deadline);

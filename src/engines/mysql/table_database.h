@@ -13,15 +13,8 @@ class TableDatabase final : public table::SqlJudge {
  public:
   TableDatabase(Runtime& runtime, Settings settings);
 
-  // A connection's purpose decides how long the server waits for a row, and for our next word.
-  struct Use {
-    const char* lock_wait_s;
-    const char* wait_timeout_s;
-  };
-  static const Use kCalls;
-  static const Use kRenewals;
-  static const Use kNames;
-  static const Use kSleeping;
+  // The purpose of a connection decides how long the server waits for a row, and for our next word.
+  enum class Use { calls, renewals, names, sleeping };
   Task<Result<std::unique_ptr<MariadbConnection>>> connect(Use use);
 
   table::ConnectionPool& calls() { return calls_; }

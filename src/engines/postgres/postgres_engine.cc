@@ -22,21 +22,7 @@ Guarantees without_push(Guarantees guarantees) {
 
 }  // namespace
 
-Guarantees postgres_table_guarantees() {
-  return Guarantees{
-      .engine = "postgres",
-      .recipe = "table",
-      .exclusion = Exclusion::bounded_by_clocks,
-      .token = TokenStrength::durable_one_node,
-      .wake_up = WakeUp::push,
-      .fairness = Fairness::fifo,
-      .shared_mode = true,
-      .permit_mode = true,
-      .min_ttl = std::chrono::milliseconds(50),
-      .notes =
-          "Leases are rows and outlive connections and restarts. A lock is lost if the server's "
-          "clock is set ahead, or if a failover forgets the newest commits."};
-}
+Guarantees postgres_table_guarantees() { return table::server_guarantees("postgres"); }
 
 Guarantees postgres_advisory_guarantees() { return postgres::advisory_guarantees(); }
 Guarantees postgres_row_guarantees() { return postgres::row_guarantees(); }

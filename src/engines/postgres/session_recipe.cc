@@ -135,30 +135,24 @@ Batch SessionRecipe::expire_after(Duration idle) const {
 }
 
 Batch SessionRecipe::interrupt(const session::Opened& session) const {
-  Batch batch(1);
-  batch[0] = {
+  return session::one(
       "SELECT pg_cancel_backend(pid) FROM pg_stat_activity"
       " WHERE pid = $1::integer AND application_name = $2::text",
-      {static_cast<std::int64_t>(session.number), session.peer}};
-  return batch;
+      {static_cast<std::int64_t>(session.number), session.peer});
 }
 
 Batch SessionRecipe::end_session(std::uint64_t number, const std::string& peer) const {
-  Batch batch(1);
-  batch[0] = {
+  return session::one(
       "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
       " WHERE pid = $1::integer AND application_name = $2::text",
-      {static_cast<std::int64_t>(number), peer}};
-  return batch;
+      {static_cast<std::int64_t>(number), peer});
 }
 
 Batch SessionRecipe::find_session(std::uint64_t number, const std::string& peer) const {
-  Batch batch(1);
-  batch[0] = {
+  return session::one(
       "SELECT 1 FROM pg_stat_activity"
       " WHERE pid = $1::integer AND application_name = $2::text",
-      {static_cast<std::int64_t>(number), peer}};
-  return batch;
+      {static_cast<std::int64_t>(number), peer});
 }
 
 Batch SessionRecipe::find_waiting(std::uint64_t number, const std::string& peer) const {
@@ -237,12 +231,10 @@ std::string SessionRecipe::drawing(const Key& key, const std::string& session,
 
 Batch SessionRecipe::prepare(const Key& key) const {
   if (!settings_.tokens) return {};
-  Batch batch(1);
-  batch[0] = {
+  return session::one(
       "INSERT INTO holdfast_token (lock_key, name, token) VALUES ($1::bytea, $2::bytea, 0)"
       " ON CONFLICT (lock_key) DO NOTHING",
-      {key.hash, key.name}};
-  return batch;
+      {key.hash, key.name});
 }
 
 Batch SessionRecipe::make_tables() const { return postgres::make_tables(settings_); }

@@ -35,7 +35,6 @@ class SessionRecipe : public session::Recipe {
  public:
   SessionRecipe(Runtime& runtime, Settings settings, std::string recipe);
 
-  std::size_t prefix_size() const override { return settings_.prefix.size(); }
   session::Key key_of(const Name& name) const override;
   Task<Result<session::Opened>> connect(Deadline deadline) override;
   SqlTrouble trouble_with(const SqlError& error) const override;

@@ -152,11 +152,9 @@ Batch SessionRecipe::evict(const Key& key, Token token) const {
 }
 
 Batch SessionRecipe::still_held_by(const Key& key, std::uint64_t session) const {
-  Batch batch(1);
-  batch[0] = {
+  return session::one(
       "SELECT 1 FROM " + holders() + " WHERE h.lock_key = $1::bytea AND h.pid = $2::integer",
-      {key.hash, static_cast<std::int64_t>(session)}};
-  return batch;
+      {key.hash, static_cast<std::int64_t>(session)});
 }
 
 }  // namespace holdfast::internal::postgres

@@ -34,6 +34,12 @@ struct Opened {
 
 using Batch = std::vector<SqlStatement>;
 
+inline Batch one(std::string text, std::vector<SqlValue> values = {}, SqlShape answer = {}) {
+  SqlStatement statement{std::move(text), std::move(values)};
+  statement.answer = std::move(answer);
+  return Batch(1, std::move(statement));
+}
+
 // Numbers of the server's as far as a Duration reaches, whatever it says.
 inline Duration microseconds(std::int64_t count) {
   constexpr auto kMost = std::chrono::duration_cast<std::chrono::microseconds>(Duration::max());
@@ -55,13 +61,31 @@ inline Guarantees promised(Guarantees guarantees, bool tokens) {
   return guarantees;
 }
 
+// Of recipe=row. `transaction`: what to know of the one that stays open.
+inline Guarantees row_guarantees_of(const char* engine, const std::string& transaction = "") {
+  return Guarantees{
+      .engine = engine,
+      .recipe = "row",
+      .exclusion = Exclusion::bounded_by_clocks,
+      .token = TokenStrength::durable_one_node,
+      .wake_up = WakeUp::push,
+      .fairness = Fairness::roughly,
+      .shared_mode = false,
+      .permit_mode = false,
+      .no_permits_because = "a row lock has one owner; recipe=table has them",
+      .notes =
+          "SELECT … FOR UPDATE on a connection for each lock that is held or waited for" +
+          transaction +
+          ". The lock ends with its connection: lost() tells at once when the server closes it. "
+          "After a restart or a failover nobody is granted a lock for the ttl of its last grant, "
+          "if that was not forgotten; with tokens=no it is granted at once."};
+}
+
 class Recipe {
  public:
   virtual ~Recipe() = default;
 
   virtual Key key_of(const Name& name) const = 0;
-  // How long the prefix of the client is, which stands in front of Key::name.
-  virtual std::size_t prefix_size() const = 0;
   virtual Task<Result<Opened>> connect(Deadline deadline) = 0;
 
   // busy: somebody else has the lock. interrupted: by interrupt(), and the lock may or may not be held.

@@ -64,7 +64,6 @@ class LockTable {
   virtual Task<Result<LockInfo>> inspect(const Name& name, Deadline deadline) = 0;
   virtual Task<Result<std::vector<LockInfo>>> list(const std::string& prefix,
                                                    Deadline deadline) = 0;
-  // The key of a name's row.
   virtual Key key_of(const Name& name) const = 0;
   virtual void stop() = 0;
 };

@@ -38,7 +38,6 @@ struct LockRow {
   bool operator==(const LockRow&) const = default;
 };
 
-// One of several holders.
 struct HolderRow {
   ClaimId claim;
   std::int64_t token = 0;
@@ -76,7 +75,7 @@ class Rows {
   // At the end of the queue, whatever its seq.
   virtual void add_waiter(const WaiterRow& waiter) = 0;
   virtual void remove_waiter(std::int64_t seq) = 0;
-  // How many of them there were.
+  // Returns how many there were.
   virtual std::int64_t remove_waiters_of(ProcessId process) = 0;
   // The next waiter behind a place.
   virtual std::optional<WaiterRow> behind(std::int64_t seq) = 0;

@@ -76,7 +76,7 @@ void ServerRows::read_line(const SqlRows& answer) {
                      .outlives = answer.number(i, 9) != 0,
                      .since = answer.number(i, 10),
                      .label = answer.bytes(i, 11)});
-    listeners_[line_.back().process] = answer.number(i, 12);
+    if (answer.number(i, 12) == 0) gone_.insert(line_.back().process);
   }
   whole_line_ = static_cast<std::int64_t>(line_.size()) < longest_line_;
 }
@@ -192,14 +192,7 @@ std::uint64_t ServerRows::count_before(std::int64_t seq) {
 ProcessId ServerRows::process_before(std::int64_t) { return 0; }
 
 bool ServerRows::gone(ProcessId process) {
-  if (process == 0 || process == me_) return false;
-  const auto place = listeners_.find(process);
-  return place != listeners_.end() && place->second == 0;
-}
-
-std::int64_t ServerRows::listener_of(ProcessId process) const {
-  const auto place = listeners_.find(process);
-  return place == listeners_.end() ? 0 : place->second;
+  return process != 0 && process != me_ && gone_.contains(process);
 }
 
 }  // namespace holdfast::internal::table

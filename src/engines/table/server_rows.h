@@ -3,7 +3,7 @@
 #pragma once
 
 #include <string>
-#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "engines/table/dialect.h"
@@ -31,8 +31,6 @@ class ServerRows final : public Rows {
   bool ran_short() const { return ran_short_; }
   // The changes, that of the row included; empty if there are none.
   std::vector<SqlStatement> changes() const;
-  // Where the process listens, by the answer to `line`. 0 if it is gone.
-  std::int64_t listener_of(ProcessId process) const;
 
   std::vector<HolderRow> holders() override { return holders_; }
   std::optional<std::int64_t> token_of(const ClaimId& holder) override;
@@ -67,7 +65,7 @@ class ServerRows final : public Rows {
   std::int64_t now_ = 0;
   std::vector<HolderRow> holders_;
   std::vector<WaiterRow> line_;
-  std::unordered_map<ProcessId, std::int64_t> listeners_;
+  std::unordered_set<ProcessId> gone_;
   mutable std::int64_t longest_line_ = 0;
   bool whole_line_ = true;
   bool ran_short_ = false;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/answer_grace.h"
 #include "base/unreachable_instead_of_unknown.h"
 #include "engines/kit/failures.h"
 
@@ -50,11 +51,10 @@ Task<Result<std::optional<ServerTable::Turned>>> ServerTable::try_turn(
   {
     const Dialect& sql = server_.dialect();
     ServerRows rows(sql, key.key, claim, server_.process());
-    std::vector<SqlStatement> questions = rows.questions(true, line);
-    if (make) questions.insert(questions.begin(), {sql.make, {key.key, key.full_name}});
-    questions.insert(questions.begin(), {sql.begin, {}});
-    const std::size_t first = make ? 2 : 1;
-
+    std::vector<SqlStatement> questions(1, {sql.begin, {}});
+    if (make) questions.push_back({sql.make, {key.key, key.full_name}});
+    const std::size_t first = questions.size();
+    for (SqlStatement& each : rows.questions(true, line)) questions.push_back(std::move(each));
     Result<ConnectionPool::Loan> loan =
         co_await server_.connections().take(deadline, stop, urgency);
     if (!loan) co_return loan.failure();
@@ -64,8 +64,7 @@ Task<Result<std::optional<ServerTable::Turned>>> ServerTable::try_turn(
     if (outcome.error && outcome.error->lost) {
       // Nothing was committed, and the server rolls it back.
       if (outcome.error->cancelled || limit.passed(runtime_.now())) {
-        outcome.error->may_have_run = false;
-        co_return server_.failure_of(*outcome.error);
+        co_return server_.failure_of(never_run(*outcome.error));
       }
       co_return std::optional<Turned>();
     }
@@ -83,8 +82,7 @@ Task<Result<std::optional<ServerTable::Turned>>> ServerTable::try_turn(
     }
     const std::size_t count = ending.statements.size();
     // Not to be cancelled: it is short, and half-way nobody would know how it ended.
-    const BootTime soon = runtime_.now() + std::chrono::milliseconds(250);
-    const Deadline end_by = limit.later(soon);
+    const Deadline end_by = limit.later(runtime_.now() + kAnswerGrace);
     const SqlOutcome ended = co_await (*loan)->run(std::move(ending.statements), end_by);
     if (ended.results.size() == count) {
       loan->set_in_transaction(false);

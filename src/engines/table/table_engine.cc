@@ -15,6 +15,22 @@ using Urgency = ConnectionPool::Urgency;
 
 }  // namespace
 
+Guarantees server_guarantees(const char* engine) {
+  return Guarantees{
+      .engine = engine,
+      .recipe = "table",
+      .exclusion = Exclusion::bounded_by_clocks,
+      .token = TokenStrength::durable_one_node,
+      .wake_up = WakeUp::push,
+      .fairness = Fairness::fifo,
+      .shared_mode = true,
+      .permit_mode = true,
+      .min_ttl = std::chrono::milliseconds(50),
+      .notes =
+          "Leases are rows and outlive connections and restarts. A lock is lost if the server's "
+          "clock is set ahead, or if a failover forgets the newest commits."};
+}
+
 TableEngine::TableEngine(Runtime& runtime, std::unique_ptr<LockTable> table,
                          std::shared_ptr<ServerExaminer> examiner, Duration request_timeout)
     : Engine(runtime),
@@ -147,11 +163,7 @@ Task<Result<Grant>> TableEngine::wait_in_line(const Claim& claim, const Wait& wa
   bool turn = true;      // a look would not be enough
   bool in_line = false;  // it stood there once
   Patience patience(runtime().now());
-  // When the last turn was asked for after which we waited, and the last token that had been given
-  // then. The row was ours alone at that moment, so what we are given came later, and its token is
-  // higher. (A look proves neither: a grant may be under way, with its time already read.)
-  BootTime waited_at{};
-  Token given_before;
+  LastTurn last_turn;
   Busy busy;
   BootTime moved_up = runtime().now();  // when its rank last changed
   for (;;) {
@@ -160,10 +172,7 @@ Task<Result<Grant>> TableEngine::wait_in_line(const Claim& claim, const Wait& wa
     BootTime look_at = now + runtime().jitter(kPause);
     if (taken) {
       if (taken->given) co_return Grant{taken->given->token, taken->sent_at, taken->given->ttl};
-      if (taken->in_turn) {
-        waited_at = taken->sent_at;
-        given_before = taken->standing.last_token;
-      }
+      if (taken->in_turn) last_turn = {taken->sent_at, taken->standing.last_token};
       waking_.now_waiting(self.key);
       recently_contended_.add(claim.name, now);
       const std::uint64_t rank = taken->standing.in_the_way.busy.rank;
@@ -191,8 +200,8 @@ Task<Result<Grant>> TableEngine::wait_in_line(const Claim& claim, const Wait& wa
     turn = std::exchange(self.must_ask, false);
     if (self.given) {
       const Given given = *std::exchange(self.given, std::nullopt);
-      if (given.token <= given_before) continue;  // The news is older than our place.
-      const Grant grant{given.token, waited_at, given.ttl};
+      if (given.token <= last_turn.last_token) continue;  // The news is older than our place.
+      const Grant grant{given.token, last_turn.sent_at, given.ttl};
       // One that is half over may have been taken away meanwhile: ask, which also renews it.
       if (runtime().now() < grant.counted_from + grant.ttl / 2) co_return grant;
       turn = true;

@@ -36,6 +36,13 @@ class TableEngine final : public Engine {
   Task<void> close() override;
 
  private:
+  // The last turn after which a claim waited: when it was asked for, and the last token that had been given then. The row
+  // was ours alone at that moment, so what the claim is given came later, and its token is higher. (A look proves
+  // neither: a grant may be under way, with its time already read.)
+  struct LastTurn {
+    BootTime sent_at{};
+    Token last_token;
+  };
   // A claim of this client that stands in the queue.
   struct Waiter {
     Waiter(TableEngine& the_engine, const Claim& claim)
@@ -97,5 +104,8 @@ class TableEngine final : public Engine {
   Waking& waking_;
   TaskGroup background_;  // Last: its tasks end before what they use.
 };
+
+// Of recipe=table at a database server.
+Guarantees server_guarantees(const char* engine);
 
 }  // namespace holdfast::internal::table

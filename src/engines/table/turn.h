@@ -50,7 +50,6 @@ class Turn {
   Ended release(const ClaimId& id);
   // True if there was a holder with this token.
   bool evict(Token token);
-  // Whether it stands in the queue.
   bool waits(const ClaimId& id) const;
   // The rows of this moment, without those who are gone.
   LockInfo describe(const Name& name);
