@@ -2,6 +2,9 @@
 #include "base/text.h"
 #include "fence/mark.h"
 #include "holdfast/sql.h"
+#include "sql/mysql/tables.h"
+#include "sql/postgres/tables.h"
+#include "sql/session_key.h"
 
 namespace holdfast::sql {
 
@@ -23,18 +26,18 @@ std::vector<std::string> lock_in_transaction(Dialect dialect, const Name& name,
                                              std::string_view prefix) {
   const std::string whole = std::string(prefix) + name.bytes();
   const bool mysql = dialect == Dialect::mysql;
-  const std::string hash = internal::sha256_hex((mysql ? "row:" : "advisory:") + whole);
+  const std::string hash = internal::session_key_hex(mysql ? "row" : "advisory", whole);
   const std::string key = literal(dialect, hash);
   const std::string bytes = literal(dialect, to_hex(whole));
   if (!mysql) {
-    const std::string now = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
+    const std::string now = internal::postgres::kNowUs;
     return {"SELECT pg_advisory_xact_lock(" + advisory_number(hash) + ")",
             "INSERT INTO holdfast_token AS t (lock_key, name, token) VALUES (" + key + ", " +
                 bytes + ", " + now +
                 ") ON CONFLICT (lock_key) DO UPDATE SET token = GREATEST(t.token + 1, " + now +
                 ") RETURNING token"};
   }
-  const std::string now = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))";
+  const std::string now = internal::mysql::kNowUs;
   // The update of nothing locks the row, whether it was there or not. Of the row of the token only the
   // token changes: the rest tells of the last lease, which may still be believed in.
   return {"INSERT INTO holdfast_rows (lock_key, name) VALUES (" + key + ", " + bytes +
@@ -135,36 +138,13 @@ std::vector<std::string> admit(Dialect dialect, const Name& resource, const Tick
 }
 
 std::vector<std::string> tables(Dialect dialect) {
-  if (dialect == Dialect::postgres) {
-    return {
-        "CREATE TABLE IF NOT EXISTS holdfast_token("
-        " lock_key bytea PRIMARY KEY, name bytea NOT NULL, token bigint NOT NULL,"
-        " claim bytea, session text, xact bigint, label bytea, since timestamptz, ttl_us bigint)"
-        " WITH (fillfactor = 50)",
-        "CREATE TABLE IF NOT EXISTS holdfast_shared("
-        " claim bytea PRIMARY KEY, lock_key bytea NOT NULL, session text NOT NULL,"
-        " token bigint NOT NULL, label bytea NOT NULL, since timestamptz NOT NULL,"
-        " ttl_us bigint NOT NULL)",
-        "CREATE TABLE IF NOT EXISTS holdfast_fence("
-        " resource_key bytea PRIMARY KEY, resource bytea NOT NULL, token bigint NOT NULL)"
-        " WITH (fillfactor = 50)",
-        "CREATE TABLE IF NOT EXISTS holdfast_fence_writer("
-        " resource_key bytea PRIMARY KEY, writer bigint NOT NULL, newest bigint NOT NULL)"
-        " WITH (fillfactor = 50)"};
+  namespace mysql = internal::mysql;
+  namespace postgres = internal::postgres;
+  if (dialect == Dialect::mysql) {
+    return {mysql::kTokensTable, mysql::kRowsTable, mysql::kFenceTable, mysql::kFenceWriterTable};
   }
-  return {
-      "CREATE TABLE IF NOT EXISTS holdfast_tokens (lock_key BINARY(32) NOT NULL PRIMARY KEY, "
-      "name BLOB NOT NULL, token BIGINT UNSIGNED NOT NULL, lock_name VARBINARY(64) NOT NULL, "
-      "connection BIGINT UNSIGNED NOT NULL, claim BINARY(16) NOT NULL, "
-      "label VARBINARY(255) NOT NULL, since DATETIME(6) NOT NULL, "
-      "ttl_us BIGINT UNSIGNED NOT NULL) ENGINE=InnoDB",
-      "CREATE TABLE IF NOT EXISTS holdfast_rows (lock_key BINARY(32) NOT NULL PRIMARY KEY, "
-      "name BLOB NOT NULL) ENGINE=InnoDB",
-      "CREATE TABLE IF NOT EXISTS holdfast_fence (resource_key BINARY(32) NOT NULL PRIMARY KEY, "
-      "resource BLOB NOT NULL, token BIGINT UNSIGNED NOT NULL) ENGINE=InnoDB",
-      "CREATE TABLE IF NOT EXISTS holdfast_fence_writer ("
-      "resource_key BINARY(32) NOT NULL PRIMARY KEY, writer BIGINT UNSIGNED NOT NULL, "
-      "newest BIGINT UNSIGNED NOT NULL) ENGINE=InnoDB"};
+  return {postgres::kTokenTable, postgres::kSharedTable, postgres::kFenceTable,
+          postgres::kFenceWriterTable};
 }
 
 }  // namespace holdfast::sql

@@ -26,11 +26,11 @@ constexpr int kBusyTimeoutMs = 10'000;
 constexpr std::size_t kDisplayBytes = 60;
 
 constexpr const char* kCreateTable =
-    "CREATE TABLE IF NOT EXISTS holdfast_fence("
+    "CREATE TABLE IF NOT EXISTS holdfast_fence("  // layers: allow(table) SQLite's own
     "resource BLOB NOT NULL PRIMARY KEY, mark INTEGER NOT NULL, writes INTEGER NOT NULL) "
     "WITHOUT ROWID";
 constexpr const char* kCreateWriterTable =
-    "CREATE TABLE IF NOT EXISTS holdfast_fence_writer("
+    "CREATE TABLE IF NOT EXISTS holdfast_fence_writer("  // layers: allow(table) SQLite's own
     "resource BLOB NOT NULL PRIMARY KEY, writer INTEGER NOT NULL, newest INTEGER NOT NULL) "
     "WITHOUT ROWID";
 constexpr const char* kCreateRow =

@@ -31,7 +31,6 @@
   X(mysql_insert_id)                  \
   X(mysql_get_socket)                 \
   X(mysql_get_server_info)            \
-  X(mysql_get_timeout_value_ms)       \
   X(mysql_thread_id)                  \
   X(mysql_errno) X(mysql_error) X(mysql_sqlstate) X(mysql_close)
 

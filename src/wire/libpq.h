@@ -15,7 +15,6 @@
   X(PQsocket)                       \
   X(PQfinish)                       \
   X(PQerrorMessage)                 \
-  X(PQserverVersion)                \
   X(PQbackendPID)                   \
   X(PQsetnonblocking)               \
   X(PQsetNoticeReceiver)            \

@@ -41,8 +41,8 @@ class NoBrokenPipe {
   sigset_t before_{};
 };
 
-// Who waits in the server hears nothing for a long time. That the server or the way to it is gone
-// must not stay unknown for the hours that the kernel would take by itself.
+// A connection whose statement waits in the server hears nothing for a long time. The kernel alone would take hours to
+// notice that the server, or the way to it, is gone.
 void keep_alive(int socket) {
   const auto set = [socket](int level, int option, int value) {
     setsockopt(socket, level, option, &value, sizeof value);
@@ -130,8 +130,8 @@ Task<Result<std::unique_ptr<MariadbConnection>>> MariadbConnection::connect(
       co_return Failure(found.code(), "MySQL at " + at.display() + ": " + found.message());
     }
     hosts = std::move(found).value();
-    // But the server's certificate is compared with what the library was given. Then it does; by now
-    // the answer is known to be there.
+    // But the server's certificate is compared with the name that the library was given. Then the library looks it up;
+    // by now the resolver has the answer.
     if (settings.tls && settings.tls->verify) hosts.assign(1, at.host);
   }
   Result<void> tried = Failure(Code::unreachable, "it has no address");
@@ -160,7 +160,7 @@ Result<void> MariadbConnection::prepare(const MariadbSettings& settings) {
   const unsigned int protocol =
       settings.endpoint.unix_path.empty() ? MYSQL_PROTOCOL_TCP : MYSQL_PROTOCOL_SOCKET;
   set(MYSQL_OPT_PROTOCOL, &protocol);
-  // Or the server could ask for any file of ours, as if we had said LOAD DATA LOCAL.
+  // Otherwise the server could ask for any file of ours, as if we had said LOAD DATA LOCAL.
   const unsigned int no_files = 0;
   set(MYSQL_OPT_LOCAL_INFILE, &no_files);
   library_.mysql_optionsv(raw_, MYSQL_OPT_CONNECT_ATTR_ADD, "program_name", "holdfast");
@@ -198,7 +198,7 @@ Task<Result<void>> MariadbConnection::open(const MariadbSettings& settings, cons
     end("no connection in time");
     co_return Failure(Code::unreachable, "MySQL at " + at.display() + ": no connection in time");
   }
-  if (outcome_.error) co_return mariadb_failure(*outcome_.error, at.display());
+  if (outcome_.error) co_return mariadb_refusal(*outcome_.error, at.display());
   co_return Result<void>();
 }
 
@@ -226,7 +226,7 @@ void MariadbConnection::end(const std::string& why) {
   answer_is_due_ = false;
   why_lost_ = why;
   watch_.reset();
-  // What is under way must not be waited for: its farewell is only for those who hear.
+  // The library's farewell would wait for a request that is under way.
   const int socket = library_.mysql_get_socket(raw);
   if (busy && socket >= 0) shutdown(socket, SHUT_RDWR);
   in_child_.reset();
@@ -242,7 +242,7 @@ void MariadbConnection::end(const std::string& why) {
 
 Task<SqlOutcome> MariadbConnection::exchange(std::vector<SqlStatement> statements,
                                              Deadline deadline, std::stop_token stop) {
-  // Whoever leaves before the answer came leaves a connection that nobody can use.
+  // A call that is given up before its answer leaves a connection that nobody can use.
   struct Leaving {
     MariadbConnection& connection;
     ~Leaving() {
@@ -414,7 +414,8 @@ int MariadbConnection::fail() {
   const bool library_speaks = number >= kLeastOfTheLibrary && number <= kMostOfTheLibrary;
   SqlError error{.state = library_speaks ? "" : library_.mysql_sqlstate(raw_),
                  .number = static_cast<int>(number),
-                 .message = library_.mysql_error(raw_)};
+                 .message = library_.mysql_error(raw_),
+                 .read_only = number == 1290 || number == 1792 || number == 1836};
   // The library sometimes fails without a number: what it read made no sense to it.
   const bool senseless = number == 0;
   if (error.message.empty()) error.message = kNotUnderstood;

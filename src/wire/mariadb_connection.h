@@ -61,7 +61,7 @@ class MariadbConnection final : public SqlConnection, private Lookout {
   int descriptor() const { return watch_ ? watch_->descriptor() : -1; }
 
  private:
-  // What the library was asked for last.
+  // The last request to the library.
   enum class Step { idle, connecting, querying, storing, going_on };
 
   MariadbConnection(Runtime& runtime, const LibMariadb& library);
@@ -81,14 +81,13 @@ class MariadbConnection final : public SqlConnection, private Lookout {
   bool look() override;
   // The socket is ready: goes on with what is under way. May end the connection.
   void on_ready();
-  // What the library is waiting for; 0 if it has done what it was asked for.
+  // Continues it. Returns what the library waits for; 0 if it is done.
   int resume();
   // From the end of a step through all that can be done at once.
   void advance(int waiting);
   int next_step();
   int ask_for_rows();
   void take_rows();
-  // An answer is complete.
   int finish();
   int fail();
   // Of a server in a group, each answer ends with whether it can be written.
@@ -124,7 +123,7 @@ class MariadbConnection final : public SqlConnection, private Lookout {
 // The statements with their values in place, as one text.
 std::string mariadb_text(const std::vector<SqlStatement>& statements);
 
-// What an error of the server's or of the library's means to a user of the lock; `where` is named.
-Failure mariadb_failure(const SqlError& error, const std::string& where);
+// How it reads to a user that the server or the library refused a connection; names `where`.
+Failure mariadb_refusal(const SqlError& error, const std::string& where);
 
 }  // namespace holdfast::internal

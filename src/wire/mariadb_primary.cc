@@ -14,10 +14,6 @@ std::string count_appliers(bool is_mariadb) {
                       " WHERE SERVICE_STATE = 'ON'";
 }
 
-bool says_read_only(const SqlError& error) {
-  return error.number == 1290 || error.number == 1792 || error.number == 1836;
-}
-
 // As @@global.read_only has it.
 bool is_off(const SqlRows& rows) {
   return !rows.empty() && !rows.rows.front().empty() &&
@@ -60,17 +56,16 @@ void MariadbConnection::check_writable() {
   std::optional<SqlError>& error = outcome_.error;
   std::vector<SqlRows>& results = outcome_.results;
   if (error) {
-    if (!says_read_only(*error)) return;
+    if (!error->read_only) return;
     error->may_have_run = !results.empty();
   } else {
     const bool writable = !results.empty() && is_off(results.back());
     if (!results.empty()) results.pop_back();
     if (writable) return;
     // The rest was executed all the same, if the user has the right to write to such a server.
-    error = SqlError{.message = "it is read-only now", .may_have_run = true};
+    error = SqlError{.message = "it is read-only now", .may_have_run = true, .read_only = true};
   }
   error->lost = true;
-  error->read_only = true;
   report_read_only();
 }
 

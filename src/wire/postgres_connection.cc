@@ -2,10 +2,10 @@
 
 #include <charconv>
 
+#include "base/failures.h"
+#include "base/require.h"
 #include "wire/connect.h"
 #include "wire/resolve.h"
-
-#include "base/require.h"
 
 namespace holdfast::internal {
 
@@ -13,7 +13,7 @@ namespace {
 
 constexpr Oid kByteaType = 17;
 
-// What the server says of a column of bytes: "\x" and hexadecimal digits.
+// Reads a column of bytes as the server sends it: "\x" and hexadecimal digits.
 std::string from_hex(std::string_view text) {
   const auto digit = [](char c) {
     if (c >= '0' && c <= '9') return c - '0';
@@ -52,6 +52,44 @@ bool for_people_to_mend(std::string_view message) {
   return false;
 }
 
+// Null if there is no memory.
+PGconn* start_session(const LibPq& library, const PostgresLogin& login,
+                      const std::string& address) {
+  const bool local = !login.endpoint.unix_path.empty();
+  const std::string port = std::to_string(login.endpoint.port);
+  const std::string& host = local ? login.endpoint.unix_path : login.endpoint.host;
+  std::vector<std::pair<const char*, const char*>> settings{
+      {"host", host.c_str()},
+      {"port", port.c_str()},
+      {"application_name", login.application.c_str()},
+      {"client_encoding", "UTF8"},
+      {"gssencmode", "disable"},
+      {"sslmode", local ? "disable" : login.tls.c_str()},
+      {"keepalives_idle", "10"},
+      {"keepalives_interval", "5"},
+      {"keepalives_count", "3"},
+  };
+  const auto add = [&](const char* keyword, const std::string& value) {
+    if (!value.empty()) settings.emplace_back(keyword, value.c_str());
+  };
+  add("hostaddr", address);
+  add("user", login.user);
+  add("password", login.password);
+  add("dbname", login.database);
+  add("sslrootcert", login.ca_file);
+  add("sslcert", login.certificate_file);
+  add("sslkey", login.key_file);
+  std::vector<const char*> keywords;
+  std::vector<const char*> values;
+  for (const auto& [keyword, value] : settings) {
+    keywords.push_back(keyword);
+    values.push_back(value);
+  }
+  keywords.push_back(nullptr);
+  values.push_back(nullptr);
+  return library.PQconnectStartParams(keywords.data(), values.data(), 0);
+}
+
 }  // namespace
 
 PostgresConnection::PostgresConnection(Runtime& runtime, const LibPq& library, PGconn* session)
@@ -88,39 +126,7 @@ Task<Result<std::unique_ptr<PostgresConnection>>> PostgresConnection::connect(
   }
   Result<void> tried = Failure(Code::unreachable, "it has no address");
   for (std::size_t i = 0; i < addresses.size(); ++i) {
-    const std::string& address = addresses[i];
-    const std::string port = std::to_string(login.endpoint.port);
-    const std::string& host = local ? login.endpoint.unix_path : login.endpoint.host;
-    std::vector<std::pair<const char*, const char*>> settings{
-        {"host", host.c_str()},
-        {"port", port.c_str()},
-        {"application_name", login.application.c_str()},
-        {"client_encoding", "UTF8"},
-        {"gssencmode", "disable"},
-        {"sslmode", local ? "disable" : login.tls.c_str()},
-        {"keepalives_idle", "10"},
-        {"keepalives_interval", "5"},
-        {"keepalives_count", "3"},
-    };
-    const auto add = [&](const char* keyword, const std::string& value) {
-      if (!value.empty()) settings.emplace_back(keyword, value.c_str());
-    };
-    add("hostaddr", address);
-    add("user", login.user);
-    add("password", login.password);
-    add("dbname", login.database);
-    add("sslrootcert", login.ca_file);
-    add("sslcert", login.certificate_file);
-    add("sslkey", login.key_file);
-    std::vector<const char*> keywords;
-    std::vector<const char*> values;
-    for (const auto& [keyword, value] : settings) {
-      keywords.push_back(keyword);
-      values.push_back(value);
-    }
-    keywords.push_back(nullptr);
-    values.push_back(nullptr);
-    PGconn* session = (*library)->PQconnectStartParams(keywords.data(), values.data(), 0);
+    PGconn* const session = start_session(**library, login, addresses[i]);
     if (!session) co_return Failure(Code::unreachable, "libpq is out of memory");
     std::unique_ptr<PostgresConnection> connection(
         new PostgresConnection(runtime, **library, session));
@@ -157,13 +163,12 @@ Task<Result<void>> PostgresConnection::establish(Deadline deadline, std::stop_to
       if (!reading) step.await_writable();
       const Woken woken = co_await moved.wait(deadline, stop);
       if (woken == Woken::cancelled) {
-        co_return Failure(Code::cancelled, "cancelled by the caller");
+        co_return cancelled_by_caller();
       }
       if (woken == Woken::timed_out) co_return Failure(Code::unreachable, "no answer in time");
     }
     wanted = library_.PQconnectPoll(session_);
   }
-  server_version_ = library_.PQserverVersion(session_);
   backend_pid_ = library_.PQbackendPID(session_);
   if (library_.PQsetnonblocking(session_, 1) != 0 || library_.PQenterPipelineMode(session_) != 1) {
     co_return failed();
@@ -308,7 +313,7 @@ void PostgresConnection::on_readable() {
   if (exchange_ && take_results()) {
     finish_exchange();
   } else if (!exchange_ && !sound) {
-    // What the server said before it closed comes as a result.
+    // The server's last words before it closed come as a result.
     if (PGresult* last = library_.PQgetResult(session_)) library_.PQclear(last);
   }
   if (!session_) return;
@@ -325,9 +330,8 @@ void PostgresConnection::finish_exchange() {
   Exchange* done = std::exchange(exchange_, nullptr);
   done->done.set();
   std::optional<SqlError>& error = done->outcome.error;
-  if (!in_group() || !error || error->state != "25006") return;
+  if (!in_group() || !error || !error->read_only) return;
   error->lost = true;
-  error->read_only = true;
   report_read_only();
 }
 
@@ -417,8 +421,10 @@ SqlRows PostgresConnection::rows_of(const PGresult* result) const {
 SqlError PostgresConnection::error_of(const PGresult* result) const {
   const char* state = library_.PQresultErrorField(result, PG_DIAG_SQLSTATE);
   const char* primary = library_.PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
-  return SqlError{.state = state ? state : "",
-                  .message = one_line(primary ? primary : library_.PQresultErrorMessage(result))};
+  SqlError error{.state = state ? state : "",
+                 .message = one_line(primary ? primary : library_.PQresultErrorMessage(result))};
+  error.read_only = error.state == "25006";
+  return error;
 }
 
 }  // namespace holdfast::internal

@@ -55,8 +55,7 @@ class PostgresConnection final : public SqlConnection, private Lookout {
                                                                    std::stop_token stop = {});
   ~PostgresConnection() override;
 
-  // What was NOTIFYed on a channel that this connection LISTENs to. It must not destroy the
-  // connection.
+  // Called for each NOTIFY on a channel that this connection LISTENs to. It must not destroy the connection.
   using OnNotification = std::function<void(std::string_view channel, std::string_view payload)>;
   void hear_notifications(OnNotification listener) { on_notification_ = std::move(listener); }
 
@@ -64,8 +63,6 @@ class PostgresConnection final : public SqlConnection, private Lookout {
   Event& lost() override { return lost_; }
   void close() override;
 
-  // 150003 for 15.3.
-  int server_version() const { return server_version_; }
   int backend_pid() const { return backend_pid_; }
   // Of the socket; -1 if there is none any more.
   int descriptor() const { return session_ ? library_.PQsocket(session_) : -1; }
@@ -73,7 +70,7 @@ class PostgresConnection final : public SqlConnection, private Lookout {
   const std::string& why_lost() const { return why_lost_; }
 
  private:
-  // What run() has sent and not got the answer of.
+  // A request of run() that is not answered yet.
   struct Exchange {
     explicit Exchange(Runtime& runtime) : done(runtime) {}
     Event done;
@@ -119,7 +116,6 @@ class PostgresConnection final : public SqlConnection, private Lookout {
   Event lost_;
   std::string why_lost_;
   std::string last_words_;  // of the server, when it ends the session
-  int server_version_ = 0;
   int backend_pid_ = 0;
   Exchange* exchange_ = nullptr;
   std::unordered_map<std::string, std::string> prepared_;  // by text

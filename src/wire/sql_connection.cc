@@ -70,7 +70,7 @@ Task<SqlOutcome> SqlConnection::run(std::vector<SqlStatement> statements, Deadli
   for (const SqlStatement& statement : statements) shapes.push_back(statement.answer);
   SqlOutcome outcome = co_await exchange(std::move(statements), deadline, std::move(stop));
   if (const std::optional<std::string> problem = misfit(shapes, outcome)) {
-    // What else it sends cannot be trusted, either.
+    // The rest of its answers cannot be trusted, either.
     close();
     outcome.results.clear();
     outcome.error = SqlError{.message = std::string(kNotUnderstood) + " (" + *problem + ")",

@@ -34,7 +34,7 @@ struct SqlStatement {
 // Throws LockError: the answer has not got what is read of it. The net for answers without a SqlShape.
 [[noreturn]] void throw_not_understood(const std::string& what);
 
-// What one statement returned. Cells are bytes, numbers in decimal.
+// The answer to one statement. Cells are bytes, numbers in decimal.
 struct SqlRows {
   std::vector<std::vector<std::optional<std::string>>> rows;
   std::uint64_t affected = 0;  // rows that were inserted, updated or deleted
@@ -71,8 +71,8 @@ struct SqlError {
   bool lost = false;          // the connection is gone, and with it what its session held
   bool may_have_run = false;  // it left, and no answer came
   bool cancelled = false;     // by the caller's stop_token
-  // The server can only be read (any more), and another of its group may be the primary by now: the connection is
-  // closed, and the same request on a new one may succeed.
+  // The server can only be read (any more). If it is one of a group, another may be the primary by now: the connection
+  // is closed (`lost`), and the same request on a new one may succeed.
   bool read_only = false;
 };
 

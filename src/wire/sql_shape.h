@@ -1,4 +1,4 @@
-// SqlShape: what the answer to a statement must look like for us to read it. Checked in one place,
+// SqlShape: the form that the answer to a statement must have for us to read it. Checked in one place,
 // SqlConnection::run(): a server, or a proxy in front of it, that sends fewer results, rows or columns than
 // were asked for, or text for a number, is an error of that request, and nobody reads what is not there.
 #pragma once
@@ -26,7 +26,7 @@ inline SqlShape one_row(std::string columns) { return {std::move(columns), 1, 1}
 inline SqlShape row_if_any(std::string columns) { return {std::move(columns), 0, 1}; }
 inline SqlShape rows_of(std::string columns) { return {.columns = std::move(columns)}; }
 
-// What is wrong with the rows; nothing if they fit.
+// Says why the rows do not fit; nothing if they do.
 std::optional<std::string> misfit(const SqlShape& shape, const SqlRows& rows);
 
 // A cell as a whole number; a fraction is dropped. Nothing if it is none.

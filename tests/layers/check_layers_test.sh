@@ -41,6 +41,11 @@ expect '' src/engines/registry.cc '#include "engines/redis/y.h"'
 expect 'engines must not include client' src/engines/registry.cc '#include "client/y.h"'
 expect '' src/fence/x.cc '#include "wire/y.h"'
 expect 'fence must not include lease' src/fence/x.cc '#include "lease/y.h"'
+expect 'fence must not include engines/etcd' src/fence/x.cc '#include "engines/redis/y.h"' '#include "engines/etcd/y.h"'
+expect 'versioned must not include engines/mysql' src/versioned/x.cc '#include "engines/registry.h"' \
+  '#include "engines/mysql/y.h"'
+expect 'sql must not include engines/table' src/sql/mysql/x.cc '#include "wire/y.h"' '#include "engines/kit/y.h"' \
+  '#include "engines/table/y.h"'
 expect '' src/client/x.cc '#include "engines/redis/y.h"' '#include "fence/y.h"'
 expect 'client must not include cli' src/client/x.cc '#include "cli/y.h"'
 expect 'include must not include base' include/holdfast/x.h '#include "base/y.h"'
@@ -76,6 +81,11 @@ expect '' src/wire/x.cc '// std::thread is not used here'
 expect '' src/wire/x.cc 'BootClock::now();  // layers: allow(clock) outside of any loop'
 expect 'reads a clock' src/wire/x.cc 'BootClock::now();  // layers: allow(clock)'
 expect 'reads a clock' src/wire/x.cc 'BootClock::now();  // layers: allow(thread) wrong kind'
+
+# Tables.
+expect 'defines a table outside src/sql' src/fence/x.cc '"CREATE TABLE IF NOT EXISTS holdfast_fence("'
+expect '' src/sql/x.h '"CREATE TABLE IF NOT EXISTS holdfast_fence("'
+expect '' src/fence/x.cc '"CREATE TABLE IF NOT EXISTS holdfast_fence("  // layers: allow(table) a file'
 
 ((failures == 0)) || exit 1
 echo "every rule was seen to bite"

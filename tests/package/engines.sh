@@ -52,7 +52,7 @@ done
 # What knows all engines does without any of them.
 options=()
 for engine in "${engines[@]}"; do options+=("-DHOLDFAST_WITHOUT_${engine^^}"); done
-for file in engines/registry.cc client/versioned_store.cc; do
+for file in engines/registry.cc versioned/store.cc; do
   "$compiler" -std=c++20 -fsyntax-only "${options[@]}" -I "$source/src" -I "$source/include" "$source/src/$file"
 done
 echo "each of ${#engines[@]} engines can be left out"

@@ -2,6 +2,7 @@
 #include "base/real_runtime.h"
 #include "database_faults.h"
 #include "engines/postgres/session_recipe.h"
+#include "holdfast/sql.h"
 #include "pooling_proxy.h"
 #include "postgres_testing.h"
 
@@ -180,7 +181,7 @@ TEST_P(PostgresSession, AProxyThatPoolsTransactionsIsRefused) {
                        "/postgres?recipe=" + GetParam());
   const std::string told_so = told(client.mutex("pooled", kLong).try_acquire());
   EXPECT_THAT(told_so, HasSubstr("misconfigured"));
-  EXPECT_THAT(told_so, HasSubstr("pools connections"));
+  EXPECT_THAT(told_so, HasSubstr("pools transactions"));
   Client direct = open(url());
   EXPECT_EQ(told(direct.mutex("pooled", kLong).try_acquire()), "granted") << "something was left";
 }
@@ -325,6 +326,38 @@ TEST_P(PostgresSession, AMissingRightIsNamed) {
   const std::string told_so = told(client.mutex("new", kLong).try_acquire());
   EXPECT_THAT(told_so, HasSubstr("misconfigured"));
   EXPECT_THAT(told_so, HasSubstr("permission denied"));
+}
+
+TEST_P(PostgresSession, AReadOnlyServerSaysSo) {
+  PostgresServer server;
+  ASSERT_EQ(told(open(url_on(server)).mutex("x", kLong).try_acquire()), "granted");
+  server.query("ALTER ROLE postgres SET default_transaction_read_only = on");
+  const std::string told_so = told(open(url_on(server)).mutex("x", kLong).try_acquire());
+  EXPECT_THAT(told_so, HasSubstr("misconfigured"));
+  EXPECT_THAT(told_so, HasSubstr("read-only"));
+}
+
+// The statements for programs make the same tables as the recipe does.
+TEST(PostgresSchema, TheTablesAreTheSameWhicheverWayTheyAreMade) {
+  PostgresServer server;
+  for (const std::string& statement : sql::tables(sql::Dialect::postgres)) server.query(statement);
+  ASSERT_EQ(told(open(server.url() + "?recipe=advisory&schema=leases").mutex("x").try_acquire()),
+            "granted");
+  for (const char* table : {"holdfast_token", "holdfast_shared"}) {
+    const auto described_in = [&](const std::string& schema) {
+      return server.query(
+                 "SELECT string_agg(column_name || ' ' || data_type || ' ' || is_nullable, ',' "
+                 "ORDER BY column_name) "
+                 "FROM information_schema.columns WHERE table_schema = '" +
+                 schema + "' AND table_name = '" + table + "'") +
+             server.query(
+                 "SELECT string_agg(split_part(indexdef, ' USING ', 2), ',' ORDER BY indexdef) "
+                 "FROM pg_indexes WHERE schemaname = '" +
+                 schema + "' AND tablename = '" + table + "'");
+    };
+    EXPECT_EQ(described_in("public"), described_in("leases")) << table;
+    EXPECT_THAT(described_in("public"), HasSubstr("lock_key")) << table;
+  }
 }
 
 // A request that was given up is executed when nobody thinks of it any more.

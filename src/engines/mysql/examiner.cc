@@ -1,5 +1,8 @@
 #include "engines/mysql/examiner.h"
 
+#include "sql/mysql/errors.h"
+#include "sql/mysql/tables.h"
+
 namespace holdfast::internal::mysql {
 
 namespace {
@@ -43,7 +46,7 @@ Task<Result<void>> Examiner::meet(MariadbConnection& connection, Deadline deadli
   if (runtime_.now() < ask_again_at_) co_return Result<void>();
   std::vector<SqlStatement> statements(1, question());
   const SqlOutcome outcome = co_await connection.run(std::move(statements), deadline);
-  if (outcome.results.empty()) co_return Result<void>();  // What comes next fails with the reason.
+  if (outcome.results.empty()) co_return Result<void>();  // The next request fails with the reason.
   const Facts facts =
       facts_from(outcome.results[0], settings_.recipe, settings_.connection.endpoint.display());
   // A replica grants nothing: the guarantees are those of the server that does.
@@ -55,13 +58,9 @@ Task<Result<void>> Examiner::meet(MariadbConnection& connection, Deadline deadli
 
 Task<void> Examiner::look_at_rights(MariadbConnection& connection, Facts& facts,
                                     Deadline deadline) {
-  constexpr int kDenied = 1142;
-  constexpr int kDeniedColumn = 1143;
   for (const Trial& trial : trials_of(settings_.recipe)) {
     const SqlOutcome tried = co_await connection.run(one(trial.text), deadline);
-    if (tried.ok() || (tried.error->number != kDenied && tried.error->number != kDeniedColumn)) {
-      continue;  // It may be done, or there is no table yet.
-    }
+    if (tried.ok() || !refuses_user(*tried.error)) continue;  // It may, or there is no table yet.
     facts.missing_rights.push_back(std::string(trial.right) + " on " + trial.table);
   }
 }
@@ -74,11 +73,10 @@ Task<Result<Examination>> Examiner::examine(Deadline deadline) {
   const std::string where = settings_.connection.endpoint.display();
   std::vector<SqlStatement> statements(1, question());
   const SqlOutcome told = co_await connection.run(std::move(statements), deadline);
-  if (!told.ok()) co_return mariadb_failure(*told.error, where);
+  if (!told.ok()) co_return failure_of(settings_, *told.error);
   Facts facts = facts_from(told.results.at(0), settings_.recipe, where);
   const WallTime asked = runtime_.wall();
-  const SqlOutcome time = co_await connection.run(
-      one("SELECT TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))"), deadline);
+  const SqlOutcome time = co_await connection.run(one(std::string("SELECT ") + kNowUs), deadline);
   const WallTime heard = runtime_.wall();
   co_await look_at_rights(connection, facts, deadline);
   Examination found = examined(facts);

@@ -4,7 +4,7 @@
 
 #include "base/known_server.h"
 #include "engines/mysql/facts.h"
-#include "engines/mysql/settings.h"
+#include "sql/mysql/settings.h"
 
 namespace holdfast::internal::mysql {
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "engines/mysql/settings.h"
 #include "holdfast/examination.h"
+#include "sql/mysql/settings.h"
 
 namespace holdfast::internal::mysql {
 

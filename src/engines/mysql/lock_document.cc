@@ -44,10 +44,6 @@ class Reader {
   std::size_t at_ = 0;
 };
 
-std::string claim_bytes(const ClaimId& claim) {
-  return std::get<std::string>(table::to_value(claim));
-}
-
 ProcessId process_of(const ClaimId& claim) { return Reader(claim_bytes(claim)).number(8); }
 
 std::vector<WaiterRow> waiters_from(const std::string& bytes, const std::string& labels) {
@@ -57,7 +53,7 @@ std::vector<WaiterRow> waiters_from(const std::string& bytes, const std::string&
   while (reader.has(LockDocument::kWaiterBytes)) {
     WaiterRow& each = waiters.emplace_back();
     each.seq = static_cast<std::int64_t>(waiters.size());
-    each.claim = table::claim_from(reader.take(ClaimId::kBytes));
+    each.claim = claim_from_bytes(reader.take(ClaimId::kBytes));
     each.process = process_of(each.claim);
     each.ttl = Duration(reader.number(8));
     each.since = reader.number(8);
@@ -102,7 +98,7 @@ std::vector<HolderRow> holders_from(const std::string& bytes) {
   Reader reader(bytes);
   while (reader.has(kFixedBytes)) {
     HolderRow& each = holders.emplace_back();
-    each.claim = table::claim_from(reader.take(ClaimId::kBytes));
+    each.claim = claim_from_bytes(reader.take(ClaimId::kBytes));
     each.token = reader.number(8);
     each.expires = reader.number(8);
     each.ttl = reader.number(8);
@@ -119,7 +115,7 @@ LockDocument::LockDocument(const SqlRows& answer, std::size_t index) {
   version_ = number(Columns::kVersion);
   row_.token = token_before_ = number(Columns::kToken);
   if (!answer.null(index, Columns::kOwner)) {
-    row_.owner = table::claim_from(bytes(Columns::kOwner));
+    row_.owner = claim_from_bytes(bytes(Columns::kOwner));
     row_.since = number(Columns::kSince);
     row_.expires = number(Columns::kExpires);
     row_.ttl = number(Columns::kTtl);

@@ -3,10 +3,10 @@
 #include "engines/mysql/examiner.h"
 #include "engines/mysql/mysql_table.h"
 #include "engines/mysql/session_recipe.h"
-#include "engines/mysql/settings.h"
-#include "engines/mysql/table_sql.h"
 #include "engines/session/session_engine.h"
 #include "engines/table/table_engine.h"
+#include "sql/mysql/schema.h"
+#include "sql/mysql/settings.h"
 #include "wire/server_group.h"
 
 namespace holdfast::internal {
@@ -14,27 +14,12 @@ namespace holdfast::internal {
 Guarantees mysql_named_guarantees() { return mysql::named_guarantees(); }
 Guarantees mysql_row_guarantees() { return mysql::row_guarantees(); }
 
-Guarantees mysql_table_guarantees() {
-  return Guarantees{
-      .engine = "mysql",
-      .recipe = "table",
-      .exclusion = Exclusion::bounded_by_clocks,
-      .token = TokenStrength::durable_one_node,
-      .wake_up = WakeUp::push,
-      .fairness = Fairness::fifo,
-      .shared_mode = true,
-      .permit_mode = true,
-      .min_ttl = std::chrono::milliseconds(50),
-      .notes =
-          "Leases are rows and outlive connections and restarts. A lock is lost if the server's "
-          "clock is set ahead, or if a failover forgets the newest commits."};
-}
+Guarantees mysql_table_guarantees() { return table::server_guarantees("mysql"); }
 
 Result<std::vector<std::string>> mysql_schema(const Url& url) {
   const Result<mysql::Settings> settings = mysql::settings_from(url, ClientOptions());
   if (!settings) return settings.failure();
-  const bool table = settings->recipe == mysql::RecipeName::table;
-  return table ? mysql::table_sql().schema : mysql::session_tables();
+  return mysql::schema_of(*settings);
 }
 
 namespace {

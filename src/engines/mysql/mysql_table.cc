@@ -5,13 +5,13 @@
 #include <unordered_map>
 
 #include "base/unreachable_instead_of_unknown.h"
+#include "engines/kit/failures.h"
 #include "engines/mysql/lock_document.h"
 #include "engines/mysql/table_sql.h"
 
 namespace holdfast::internal::mysql {
 
 using table::Given;
-using table::InTheWay;
 using table::Key;
 using table::Standing;
 using table::Taken;
@@ -20,7 +20,7 @@ using table::Turn;
 
 namespace {
 
-// What `look` says of a claim.
+// A claim's standing, by the answer to `look`.
 Taken standing_in(const SqlRows& rows, const Claim& claim) {
   Taken taken;
   Standing& standing = taken.standing;
@@ -43,7 +43,7 @@ Taken standing_in(const SqlRows& rows, const Claim& claim) {
     clock_was_set_back = clock_was_set_back || expires > now + ttl;
   };
   if (!rows.null(0, kLookOwner)) {
-    see(table::claim_from(rows.bytes(0, kLookOwner)), rows.number(0, kLookToken),
+    see(claim_from_bytes(rows.bytes(0, kLookOwner)), rows.number(0, kLookToken),
         rows.number(0, kLookExpires), rows.number(0, kLookTtl), rows.bytes(0, kLookLabel));
   }
   for (const table::HolderRow& each : holders_from(rows.bytes(0, kLookHolders))) {
@@ -56,12 +56,6 @@ Taken standing_in(const SqlRows& rows, const Claim& claim) {
   return taken;
 }
 
-Failure not_held(const Claim& claim) {
-  return Failure(Code::not_held, "the lock '" + claim.name.display() +
-                                     "' is not held by this claim any more: it expired, was "
-                                     "released, or was taken away");
-}
-
 }  // namespace
 
 MysqlTable::MysqlTable(Runtime& runtime, Settings settings)
@@ -69,6 +63,10 @@ MysqlTable::MysqlTable(Runtime& runtime, Settings settings)
       prefix_(settings.prefix),
       database_(runtime, std::move(settings)),
       chain_(runtime, database_),
+      renewing_(runtime, 500,
+                [this](std::span<const Hold> holds, Outcomes outcomes, Deadline deadline) {
+                  return renew_some(holds, outcomes, deadline);
+                }),
       background_(runtime) {}
 
 void MysqlTable::stop() {
@@ -125,7 +123,7 @@ Task<Result<MysqlTable::Turned>> MysqlTable::take_turn(Key key, bool make, Decid
       chain_.look_soon(key.key);
       co_return turned;
     }
-    // Somebody else was faster. They have got on, and so do we in a moment.
+    // Somebody else was faster: try again in a moment.
     const Duration longest = kPause * (1 << std::min(attempt, kMostDoublings));
     const BootTime again = runtime_.now() + runtime_.jitter(longest / 2, 0.99);
     static_cast<void>(co_await sleep_until(runtime_, again));
@@ -133,7 +131,7 @@ Task<Result<MysqlTable::Turned>> MysqlTable::take_turn(Key key, bool make, Decid
 }
 
 void MysqlTable::wake(Turn& turn, BootTime read_at) {
-  // What was granted counts from when the row was read, and a winner may count it from any moment until now.
+  // A grant counts from when the row was read, but its winner may count it from any moment until now.
   const Duration spent = runtime_.now() - read_at;
   for (table::Wake& wake : turn.take_wakes()) {
     if (!wake.given) continue;
@@ -174,7 +172,7 @@ Task<Result<Taken>> MysqlTable::acquire(const Claim& claim, bool queue, Deadline
     Result<Taken> taken = co_await queue_up(claim, call);
     if (!taken || taken->given || taken->in_turn) co_return taken;
   }
-  // Whoever finds it in the queue has to see that it is alive.
+  // Others must see that it is alive as soon as they find it in the queue.
   if (queue) co_await chain_.take_name(claim.id, call.deadline);
   co_return co_await acquire_in_turn(claim, queue, std::move(call));
 }
@@ -195,7 +193,7 @@ Task<Result<SqlOutcome>> MysqlTable::send_queueing(const Claim& claim, const Key
     if (looked.empty() || looked.number(0, kLookNamed) != 1) chain_.want_name(claim.id);
     co_return outcome;
   }
-  // What makes a request fail for a moment does so for this one, too: it is tried again on another connection.
+  // Deadlocks and the like hit this request, too: it is tried again on another connection.
   chain_.want_name(claim.id);
   const bool may_have_run = outcome.error->may_have_run;
   statements.back() = in_order(table_sql().look, {key.key, to_value(claim.id)});
@@ -215,7 +213,7 @@ Task<Result<Taken>> MysqlTable::queue_up(const Claim& claim, Call call) {
   queued_.insert(claim.id);
   taken.in_turn = !taken.standing.turn_may_help;
   std::optional<ClaimId> before;
-  if (!row.null(0, kLookBefore)) before = table::claim_from(row.bytes(0, kLookBefore));
+  if (!row.null(0, kLookBefore)) before = claim_from_bytes(row.bytes(0, kLookBefore));
   const SqlRows& appended = sent->results.at(0);
   chain_.queued(key.key, claim.id, before, appended.affected == 1 ? appended.id : 0);
   taken.sent_at = sent->sent_at;
@@ -223,34 +221,22 @@ Task<Result<Taken>> MysqlTable::queue_up(const Claim& claim, Call call) {
 }
 
 Task<Result<Taken>> MysqlTable::acquire_in_turn(const Claim& claim, bool queue, Call call) {
-  Taken taken;
-  std::optional<Failure> refused;
+  Result<Taken> taken = Taken();
   bool stood = false;
   const auto decide = [&](Turn& turn) {
-    taken = {};
     stood = turn.waits(claim.id);
-    Turn::Answer answer = turn.acquire(claim, cut_label(claim.label), queue);
-    if (const Failure* failure = std::get_if<Failure>(&answer)) {
-      refused = *failure;
-      return false;
-    }
-    if (const Given* given = std::get_if<Given>(&answer)) {
-      taken.given = *given;
-    } else {
-      taken.standing.in_the_way = std::move(std::get<InTheWay>(answer));
-      taken.standing.waits = queue;
-    }
-    return true;
+    taken = table::taken_from(turn.acquire(claim, cut_label(claim.label), queue), queue);
+    return taken.ok();
   };
   Decide decision = std::ref(decide);
   const Result<Turned> turned =
       co_await take_turn(key_of(claim.name), true, std::move(decision), std::move(call));
   if (!turned) co_return turned.failure();
-  if (refused) co_return *refused;
-  taken.sent_at = turned->sent_at;
-  taken.standing.last_token = turned->last_token;
-  taken.in_turn = true;
-  if (taken.standing.waits) {
+  if (!taken) co_return taken;
+  taken->sent_at = turned->sent_at;
+  taken->standing.last_token = turned->last_token;
+  taken->in_turn = true;
+  if (taken->standing.waits) {
     queued_.insert(claim.id);
     chain_.queued(key_of(claim.name).key, claim.id, std::nullopt, stood ? 0 : turned->version);
   }
@@ -286,7 +272,7 @@ Task<Result<bool>> MysqlTable::release_owner(const Claim& claim, const Key& key,
       chain_.gave_name(claim.id);
       co_return true;
     }
-    // Whether a request that got no answer was executed, the next one finds out.
+    // The next request finds out whether one without an answer was executed.
     if (!passed.ok()) repeated = passed.error->may_have_run;
   }
   for (const SqlStatement& statement : {free, pass_on}) {
@@ -339,34 +325,6 @@ Task<Result<bool>> MysqlTable::evict(const Name& name, Token token, Deadline dea
 
 // ---- Renewing ----------------------------------------------------------------------------------
 
-Task<std::vector<Result<Grant>>> MysqlTable::renew(std::span<const Hold> holds, Deadline deadline) {
-  constexpr std::size_t kMostTogether = 500;
-  constexpr std::size_t kMostRequests = 64;
-  std::vector<std::optional<Result<Grant>>> outcomes(holds.size());
-  const std::size_t count = holds.size();
-  const bool apart = runtime_.now() < apart_until_ && count > 1;
-  const std::size_t part =
-      std::min(kMostTogether, apart ? (count + kMostRequests - 1) / kMostRequests : count);
-  {
-    TaskGroup requests(runtime_);
-    for (std::size_t begin = 0; begin < count; begin += part) {
-      const std::size_t size = std::min(part, count - begin);
-      Task<void> request = renew_some(holds.subspan(begin, size),
-                                      std::span(outcomes).subspan(begin, size), deadline);
-      if (apart) {
-        requests.spawn(std::move(request));
-      } else {
-        co_await std::move(request);
-      }
-    }
-    if (apart) static_cast<void>(co_await requests.join(Deadline::never()));
-  }
-  std::vector<Result<Grant>> all;
-  all.reserve(count);
-  for (std::optional<Result<Grant>>& outcome : outcomes) all.push_back(*std::move(outcome));
-  co_return all;
-}
-
 std::vector<MysqlTable::Group> MysqlTable::groups_of(std::span<const Hold> holds) const {
   std::map<std::int64_t, Group> by_ttl;
   std::vector<Group> groups;
@@ -382,9 +340,8 @@ std::vector<MysqlTable::Group> MysqlTable::groups_of(std::span<const Hold> holds
   return groups;
 }
 
-Task<void> MysqlTable::renew_some(std::span<const Hold> holds, Outcomes outcomes,
+Task<bool> MysqlTable::renew_some(std::span<const Hold> holds, Outcomes outcomes,
                                   Deadline deadline) {
-  constexpr Duration kApart = std::chrono::seconds(10);
   const std::vector<Group> groups = groups_of(holds);
   std::vector<SqlStatement> statements;
   for (const Group& group : groups) {
@@ -401,10 +358,8 @@ Task<void> MysqlTable::renew_some(std::span<const Hold> holds, Outcomes outcomes
   const Result<Asked> asked =
       co_await database_.requests().ask(database_.renewals(), std::move(statements), deadline);
   if (!asked) {
-    // Perhaps one of the rows is locked, and the others wait behind it.
-    if (holds.size() > 1) apart_until_ = runtime_.now() + kApart;
     for (std::optional<Result<Grant>>& each : outcomes) each = asked.failure();
-    co_return;
+    co_return false;
   }
   for (std::size_t g = 0; g < groups.size(); ++g) {
     const Group& group = groups[g];
@@ -421,6 +376,7 @@ Task<void> MysqlTable::renew_some(std::span<const Hold> holds, Outcomes outcomes
     }
     if (!nameless.empty()) background_.spawn(take_names(group.renewals, std::move(nameless)));
   }
+  co_return true;
 }
 
 Task<void> MysqlTable::find_lost(const Group& group, std::span<const Hold> holds, BootTime sent_at,
@@ -434,7 +390,7 @@ Task<void> MysqlTable::find_lost(const Group& group, std::span<const Hold> holds
     if (!rows) failure = unreachable_instead_of_unknown(rows.failure());
     for (std::size_t row = 0; rows && row < rows->outcome.results.at(0).rows.size(); ++row) {
       const SqlRows& owners = rows->outcome.results.at(0);
-      held.emplace(table::claim_from(owners.bytes(row, 0)), owners.number(row, 1));
+      held.emplace(claim_from_bytes(owners.bytes(row, 0)), owners.number(row, 1));
     }
   }
   for (const std::size_t i : group.members) {
@@ -444,7 +400,7 @@ Task<void> MysqlTable::find_lost(const Group& group, std::span<const Hold> holds
     } else if (found != held.end() && found->second == table::to_row(holds[i].token)) {
       outcomes[i] = Grant{holds[i].token, sent_at, holds[i].claim.ttl};
     } else {
-      outcomes[i] = not_held(holds[i].claim);
+      outcomes[i] = no_longer_held(holds[i].claim.name);
     }
   }
 }
@@ -457,7 +413,7 @@ Task<void> MysqlTable::take_names(std::vector<Renewal> renewals, std::unordered_
   if (!asked || !co_await chain_.listen(deadline, background_.stop_token())) co_return;
   const SqlRows& owners = asked->outcome.results.at(0);
   for (std::size_t i = 0; i < owners.rows.size(); ++i) {
-    const ClaimId claim = table::claim_from(owners.bytes(i, 0));
+    const ClaimId claim = claim_from_bytes(owners.bytes(i, 0));
     if (ours.contains(claim)) co_await chain_.take_name(claim, deadline);
   }
 }
@@ -477,7 +433,7 @@ Task<Result<LockInfo>> MysqlTable::inspect(const Name& name, Deadline deadline) 
 
 Task<Result<std::vector<LockInfo>>> MysqlTable::list(const std::string& prefix, Deadline deadline) {
   std::vector<SqlStatement> statements(1, in_order(table_sql().list, {}));
-  // Whoever looks does so at a crowd as well: not behind all of it.
+  // People look when a lock is contended: not behind all of its waiters.
   const Call call{deadline, std::stop_token(), Urgency::urgent};
   const Result<Asked> asked = co_await ask(std::move(statements), call);
   if (!asked) co_return unreachable_instead_of_unknown(asked.failure());

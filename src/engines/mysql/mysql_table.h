@@ -9,8 +9,7 @@
 //   a stop between reading and writing   nothing is locked meanwhile; a row that was changed is not overwritten
 //   time            what has expired is decided by the server's clock alone. What a client believes is counted from
 //                   before it sent the first request, on its own clock.
-//   renewals        have connections of their own, and a row that somebody keeps locked delays the renewal of no
-//                   other: after a statement that got no answer, holds are renewed in small groups.
+//   renewals        have connections of their own; see RenewalRequests.
 #pragma once
 
 #include <unordered_set>
@@ -19,6 +18,7 @@
 #include "engines/mysql/table_database.h"
 #include "engines/mysql/table_sql.h"
 #include "engines/table/lock_table.h"
+#include "engines/table/renewal_requests.h"
 
 namespace holdfast::internal::mysql {
 
@@ -35,7 +35,9 @@ class MysqlTable final : public table::LockTable {
                                   std::stop_token stop) override;
   Task<Result<bool>> release(const Claim& claim, Deadline deadline, bool holds,
                              Urgency urgency) override;
-  Task<std::vector<Result<Grant>>> renew(std::span<const Hold> holds, Deadline deadline) override;
+  Task<std::vector<Result<Grant>>> renew(std::span<const Hold> holds, Deadline deadline) override {
+    return renewing_.renew(holds, deadline);
+  }
   Task<Result<bool>> evict(const Name& name, Token token, Deadline deadline) override;
   Task<Result<LockInfo>> inspect(const Name& name, Deadline deadline) override;
   Task<Result<std::vector<LockInfo>>> list(const std::string& prefix, Deadline deadline) override;
@@ -73,8 +75,8 @@ class MysqlTable final : public table::LockTable {
   // False: it takes a turn. `repeated`: it may have been released by a request that got no answer.
   Task<Result<bool>> release_owner(const Claim& claim, const table::Key& key, bool& repeated,
                                    Call call);
-  using Outcomes = std::span<std::optional<Result<Grant>>>;
-  Task<void> renew_some(std::span<const Hold> holds, Outcomes outcomes, Deadline deadline);
+  using Outcomes = table::RenewalRequests::Outcomes;
+  Task<bool> renew_some(std::span<const Hold> holds, Outcomes outcomes, Deadline deadline);
   // Holds that are renewed by one statement: exclusive ones of the same ttl, or a single other one.
   struct Group {
     std::vector<std::size_t> members;  // their places among the holds
@@ -91,10 +93,10 @@ class MysqlTable final : public table::LockTable {
   std::string prefix_;
   TableDatabase database_;
   NameChain chain_;
+  table::RenewalRequests renewing_;
   // Claims of ours that have queued, until they are released.
   std::unordered_set<ClaimId> queued_;
-  BootTime apart_until_{};  // until then holds are renewed in small groups
-  TaskGroup background_;    // Last: its tasks end before what they use.
+  TaskGroup background_;  // Last: its tasks end before what they use.
 };
 
 }  // namespace holdfast::internal::mysql

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/failures.h"
 #include "engines/mysql/lock_document.h"
 #include "engines/mysql/table_sql.h"
 
@@ -61,7 +62,7 @@ Task<Result<void>> NameChain::listen(Deadline deadline, std::stop_token stop) {
   while (!names_ || !names_->connected()) {
     reopening_.begin();
     const Woken woken = co_await reopening_.wait(deadline, stop);
-    if (woken == Woken::cancelled) co_return Failure(Code::cancelled, "cancelled by the caller");
+    if (woken == Woken::cancelled) co_return cancelled_by_caller();
     if (woken == Woken::timed_out) {
       co_return Failure(Code::unreachable, "MySQL at " +
                                                database_.settings().connection.endpoint.display() +
@@ -75,7 +76,7 @@ Task<Result<void>> NameChain::listen(Deadline deadline, std::stop_token stop) {
 
 Task<Result<void>> NameChain::open_names() {
   Result<std::unique_ptr<MariadbConnection>> connected =
-      co_await database_.connect(TableDatabase::kNames);
+      co_await database_.connect(TableDatabase::Use::names);
   if (!connected) co_return connected.failure();
   const std::vector<ClaimId> claims(named_.begin(), named_.end());
   SqlOutcome taken;
@@ -85,7 +86,6 @@ Task<Result<void>> NameChain::open_names() {
     taken = co_await (*connected)->run(take_statements(claims), deadline);
     if (!taken.ok()) {
       SqlError error = *taken.error;
-      error.may_have_run = false;  // Whatever it did ends with its connection.
       co_return database_.failure_of(error);
     }
   }
@@ -227,7 +227,7 @@ void NameChain::look_soon(const std::string& key) {
 }
 
 std::optional<NameChain::Place> NameChain::first_of(Wait& wait) const {
-  // Whoever gave its name back has left.
+  // Claims that gave their names back have left.
   while (!wait.line.empty() && !named_.contains(wait.line.front().claim)) wait.line.pop_front();
   if (wait.line.empty()) return std::nullopt;
   return wait.line.front();
@@ -264,7 +264,7 @@ Task<void> NameChain::serve(std::shared_ptr<Wait> wait) {
 Task<void> NameChain::connect(Wait& wait) {
   ++sessions_;
   Result<std::unique_ptr<MariadbConnection>> connected =
-      co_await database_.connect(TableDatabase::kSleeping);
+      co_await database_.connect(TableDatabase::Use::sleeping);
   if (connected) {
     wait.connection = std::move(connected).value();
   } else {
@@ -337,7 +337,7 @@ void NameChain::note_look(Wait& wait, const Place& place, const SqlRows& row) {
     }
   } else {
     found->before.reset();
-    if (!row.null(0, kLookBefore)) found->before = table::claim_from(row.bytes(0, kLookBefore));
+    if (!row.null(0, kLookBefore)) found->before = claim_from_bytes(row.bytes(0, kLookBefore));
   }
 }
 
@@ -354,7 +354,7 @@ void NameChain::tell(Wait& wait, const SqlRows& row) {
   if (row.empty() || waiting.empty()) return;
   const std::int64_t now = row.number(0, kLookNow);
   std::optional<ClaimId> owner;
-  if (!row.null(0, kLookOwner)) owner = table::claim_from(row.bytes(0, kLookOwner));
+  if (!row.null(0, kLookOwner)) owner = claim_from_bytes(row.bytes(0, kLookOwner));
   const std::vector<table::HolderRow> sharing = holders_from(row.bytes(0, kLookHolders));
   const auto wake = [&](const ClaimId& claim, std::int64_t token, std::int64_t expires,
                         std::int64_t ttl) {

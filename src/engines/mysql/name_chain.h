@@ -95,7 +95,7 @@ class NameChain final : public table::Waking {
   Task<void> sleep_behind(Wait& wait, Place place);
   Task<void> look(Wait& wait, Place place);
   Task<void> pause(Wait& wait, Duration shortest);
-  // What `look` says of the place, and who now has the lock.
+  // Takes over what `look` says of the place in the queue and of the holder.
   void note_look(Wait& wait, const Place& place, const SqlRows& row);
   // Tells our claims what they were granted, by what `look` says.
   void tell(Wait& wait, const SqlRows& row);

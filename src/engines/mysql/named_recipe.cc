@@ -76,22 +76,17 @@ class NamedRecipe final : public SessionRecipe {
 
   session::Batch confirm(const session::Key& key, const Claim&,
                          const session::Opened&) const override {
-    session::Batch batch(1);
-    batch[0] = {"SELECT IS_USED_LOCK(?) = CONNECTION_ID(), NULL", {key.lock}};
-    batch[0].answer = session::hold_row();
-    return batch;
+    return session::one("SELECT IS_USED_LOCK(?) = CONNECTION_ID(), NULL", {key.lock},
+                        session::hold_row());
   }
 
   session::Batch give(const session::Key& key, const Claim&) const override {
-    session::Batch batch(1);
-    batch[0] = {"SELECT RELEASE_LOCK(?), NULL", {key.lock}};
-    batch[0].answer = session::hold_row();
-    return batch;
+    return session::one("SELECT RELEASE_LOCK(?), NULL", {key.lock}, session::hold_row());
   }
   // Somebody has locked the row of the token; the lock may be ours already.
-  session::Trouble trouble_with(const SqlError& error) const override {
-    const session::Trouble trouble = SessionRecipe::trouble_with(error);
-    return trouble == session::Trouble::busy ? session::Trouble::again : trouble;
+  SqlTrouble trouble_with(const SqlError& error) const override {
+    const SqlTrouble trouble = SessionRecipe::trouble_with(error);
+    return trouble == SqlTrouble::busy ? SqlTrouble::again : trouble;
   }
   bool busy_leaves_something() const override { return false; }
 

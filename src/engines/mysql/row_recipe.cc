@@ -34,28 +34,22 @@ class RowRecipe final : public SessionRecipe {
     return batch;
   }
 
-  // That the row was locked may have ended the transaction (innodb_rollback_on_timeout).
+  // A row that was locked may have ended the transaction (innodb_rollback_on_timeout).
   session::Batch before_wait() const override { return {{"BEGIN", {}}}; }
 
   session::Batch wait(const session::Key& key, const Claim& claim,
                       std::optional<Duration>) const override {
-    session::Batch batch(1);
-    batch[0].text =
-        mark_of(key, claim) + "SELECT 1, NULL FROM holdfast_rows WHERE lock_key = ? FOR UPDATE";
-    batch[0].values = {key.hash};
-    batch[0].answer = session::hold_row();
-    return batch;
+    return session::one(
+        mark_of(key, claim) + "SELECT 1, NULL FROM holdfast_rows WHERE lock_key = ? FOR UPDATE",
+        {key.hash}, session::hold_row());
   }
   bool wait_ends_by_itself() const override { return false; }
 
   session::Batch confirm(const session::Key& key, const Claim& claim,
                          const session::Opened&) const override {
-    session::Batch batch(1);
-    batch[0].text = std::string("SELECT IS_USED_LOCK(?) = CONNECTION_ID()") +
-                    (is_mariadb() ? " AND @@in_transaction" : "") + ", NULL";
-    batch[0].values = {sign(key, claim)};
-    batch[0].answer = session::hold_row();
-    return batch;
+    return session::one(std::string("SELECT IS_USED_LOCK(?) = CONNECTION_ID()") +
+                            (is_mariadb() ? " AND @@in_transaction" : "") + ", NULL",
+                        {sign(key, claim)}, session::hold_row());
   }
 
   session::Batch give(const session::Key& key, const Claim& claim) const override {
@@ -70,10 +64,8 @@ class RowRecipe final : public SessionRecipe {
   bool draws_elsewhere() const override { return true; }
 
   session::Batch before_draw(const session::Key& key) const override {
-    session::Batch batch(1);
-    batch[0] = {"SELECT 1, NULL, token FROM holdfast_tokens WHERE lock_key = ?", {key.hash}};
-    batch[0].answer = session::hold_row("N");
-    return batch;
+    return session::one("SELECT 1, NULL, token FROM holdfast_tokens WHERE lock_key = ?", {key.hash},
+                        session::hold_row("N"));
   }
   // If nobody has drawn since the lock was ours. The sign alone does not tell: a session that ends lets
   // its rows go before its named locks.
@@ -108,7 +100,7 @@ class RowRecipe final : public SessionRecipe {
   std::string sign(const session::Key&, const Claim& claim) const override {
     return "hf:row:" + claim.id.hex();
   }
-  // Who waits is ended by us.
+  // We cancel the waiter: the server must not.
   std::string variables() const override {
     return std::string(", SESSION innodb_lock_wait_timeout = ") + kForEver;
   }
@@ -118,23 +110,6 @@ std::unique_ptr<session::Recipe> make_row_recipe(Runtime& runtime, const Setting
   return std::make_unique<RowRecipe>(runtime, settings);
 }
 
-Guarantees row_guarantees() {
-  return Guarantees{
-      .engine = "mysql",
-      .recipe = "row",
-      .exclusion = Exclusion::bounded_by_clocks,
-      .token = TokenStrength::durable_one_node,
-      .wake_up = WakeUp::push,
-      .fairness = Fairness::roughly,
-      .shared_mode = false,
-      .permit_mode = false,
-      .no_permits_because = "a row lock has one owner; recipe=table has them",
-      .notes =
-          "SELECT … FOR UPDATE on a connection for each lock that is held or waited for. The lock "
-          "ends with its connection: lost() tells at once when the server closes it. After a "
-          "restart or "
-          "a failover nobody is granted a lock for the ttl of its last grant, if that was not "
-          "forgotten; with tokens=no it is granted at once."};
-}
+Guarantees row_guarantees() { return session::row_guarantees_of("mysql"); }
 
 }  // namespace holdfast::internal::mysql

@@ -4,8 +4,12 @@
 
 #include "base/sha256.h"
 #include "base/text.h"
-#include "engines/mysql/session_setup.h"
 #include "engines/session/mark.h"
+#include "sql/mysql/errors.h"
+#include "sql/mysql/schema.h"
+#include "sql/mysql/session.h"
+#include "sql/mysql/tables.h"
+#include "sql/session_key.h"
 #include "wire/server_group.h"
 
 namespace holdfast::internal::mysql {
@@ -14,36 +18,13 @@ namespace {
 
 using session::Batch;
 using session::Key;
-using session::Trouble;
-
-std::string bytes_of(const ClaimId& id) {
-  return std::string(reinterpret_cast<const char*>(id.bytes().data()), ClaimId::kBytes);
-}
-
-ClaimId claim_from(const std::string& bytes) {
-  std::array<std::uint8_t, ClaimId::kBytes> id{};
-  for (std::size_t i = 0; i < id.size() && i < bytes.size(); ++i) {
-    id[i] = static_cast<std::uint8_t>(bytes[i]);
-  }
-  return ClaimId(id);
-}
-
-// As far as a Duration reaches, whatever the server says.
-Duration microseconds(std::int64_t count) {
-  constexpr auto kMost = std::chrono::duration_cast<std::chrono::microseconds>(Duration::max());
-  return std::chrono::microseconds(std::clamp<std::int64_t>(count, 0, kMost.count()));
-}
-
-Duration milliseconds(std::int64_t count) {
-  constexpr std::int64_t kMost = INT64_MAX / 1000;
-  return microseconds(std::clamp<std::int64_t>(count, 0, kMost) * 1000);
-}
+using session::microseconds;
+using session::milliseconds;
 
 // The session that a row of holdfast_tokens names: the number that the server knows it by, without the
 // life above it. And whether it still has the lock.
 constexpr const char* kStillHolds =
     "IS_USED_LOCK(SUBSTRING_INDEX(t.lock_name, '#', 1)) <=> (t.connection & 4294967295)";
-constexpr const char* kNowUs = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))";
 // The columns of a row of holdfast_tokens, and when its holder last spoke.
 constexpr const char* kHolder =
     "SELECT t.lock_key, t.name, t.token, t.claim, t.label, "
@@ -51,7 +32,7 @@ constexpr const char* kHolder =
     "IS_USED_LOCK(SUBSTRING_INDEX(t.lock_name, '#', 1)) <=> (t.connection & 4294967295), p.%TIME% "
     "FROM holdfast_tokens t LEFT JOIN information_schema.PROCESSLIST p "
     "ON p.ID = (t.connection & 4294967295) ";
-// Who waits: when it began, and the mark in front of its statement.
+// Waiters: since when, and the mark in front of their statements.
 constexpr const char* kWaiters =
     "SELECT %TIME%, INFO FROM information_schema.PROCESSLIST "
     "WHERE COMMAND = 'Query' AND INFO LIKE ";
@@ -62,7 +43,7 @@ constexpr const char* kHolderKinds = "BBNBBNNNn";
 void add_holder(LockInfo& info, const SqlRows& rows, std::size_t row) {
   info.last_token = Token(static_cast<std::uint64_t>(rows.number(row, kToken)));
   if (rows.number(row, kHolds) != 1) return;
-  HolderInfo holder{.id = claim_from(rows.bytes(row, kClaim)),
+  HolderInfo holder{.id = claim_from_bytes(rows.bytes(row, kClaim)),
                     .mode = Mode::exclusive,
                     .token = info.last_token,
                     .label = rows.bytes(row, kLabel),
@@ -93,54 +74,50 @@ SessionRecipe::SessionRecipe(Runtime& runtime, Settings settings, std::string re
     : runtime_(runtime), settings_(std::move(settings)), recipe_(std::move(recipe)) {}
 
 std::string SessionRecipe::hash_of(const std::string& name) const {
-  return *bytes_from_hex(sha256_hex(recipe_ + ":" + name));
+  return *bytes_from_hex(session_key_hex(recipe_, name));
 }
 
 // ---- Connections -------------------------------------------------------------------------------
 
 Task<Result<session::Opened>> SessionRecipe::connect(Deadline deadline) {
   const Deadline limit = deadline.sooner(runtime_.now() + settings_.connection.connect_timeout);
-  Result<std::unique_ptr<MariadbConnection>> made =
-      co_await MariadbConnection::connect(runtime_, settings_.connection, limit);
+  More meeting = [this](const MariadbConnection& connection) {
+    is_mariadb_ = connection.is_mariadb();
+    Batch batch(2);
+    batch[0].text =
+        "SELECT CONNECTION_ID(), (SELECT HOST FROM information_schema.PROCESSLIST "
+        "WHERE ID = CONNECTION_ID())";
+    batch[0].answer = one_row("PB");
+    // In one statement, so that the difference is the same whenever it is asked for. A server's own id
+    // differs from that of a server that it replicates.
+    batch[1].text =
+        std::string("SELECT CONCAT_WS(' ', @@hostname, @@port, @@datadir, @@server_id") +
+        (is_mariadb_ ? "" : ", @@server_uuid") +
+        "), TIMESTAMPDIFF(SECOND, '1970-01-01', UTC_TIMESTAMP()) - "
+        "CAST(VARIABLE_VALUE AS SIGNED), " +
+        kNowUs + " FROM " +
+        (is_mariadb_ ? "information_schema.GLOBAL_STATUS" : "performance_schema.global_status") +
+        " WHERE VARIABLE_NAME = 'Uptime'";
+    batch[1].answer = row_if_any("BNN");
+    return batch;
+  };
+  SessionUse use{.more = variables()};
+  Result<NewSession> made =
+      co_await open_session(runtime_, settings_, std::move(use), limit, std::move(meeting));
   if (!made) co_return made.failure();
-  MariadbConnection& connection = **made;
-  is_mariadb_ = connection.is_mariadb();
-  Batch batch(3);
-  batch[0].text = session_setup(is_mariadb_) + variables();
-  batch[1].text =
-      "SELECT CONNECTION_ID(), (SELECT HOST FROM information_schema.PROCESSLIST "
-      "WHERE ID = CONNECTION_ID())";
-  batch[1].answer = one_row("PB");
-  // In one statement, so that the difference is the same whenever it is asked for. A server's own id
-  // differs from that of a server that it replicates.
-  batch[2].text =
-      std::string("SELECT CONCAT_WS(' ', @@hostname, @@port, @@datadir, @@server_id") +
-      (is_mariadb_ ? "" : ", @@server_uuid") +
-      "), TIMESTAMPDIFF(SECOND, '1970-01-01', UTC_TIMESTAMP()) - "
-      "CAST(VARIABLE_VALUE AS SIGNED), " +
-      kNowUs + " FROM " +
-      (is_mariadb_ ? "information_schema.GLOBAL_STATUS" : "performance_schema.global_status") +
-      " WHERE VARIABLE_NAME = 'Uptime'";
-  batch[2].answer = row_if_any("BNN");
-  const SqlOutcome outcome = co_await connection.run(std::move(batch), limit);
-  if (!outcome.ok()) {
-    SqlError error = *outcome.error;
-    error.may_have_run = false;
-    co_return failure_of(error);
+  const SqlRows& life = made->answers.at(1);
+  if (life.empty()) {
+    co_return settings_.failure(Code::misconfigured,
+                                "it does not tell when it was started (status variable Uptime)");
   }
-  if (outcome.results.at(2).empty()) {
-    co_return Failure(Code::misconfigured,
-                      "MySQL at " + settings_.connection.endpoint.display() +
-                          ": it does not tell when it was started (status variable Uptime)");
-  }
-  if (const Duration young = meet(outcome.results.at(2)); young > Duration::zero()) {
+  if (const Duration young = meet(life); young > Duration::zero()) {
     co_await sleep_until(runtime_, runtime_.now() + young);
   }
   session::Opened opened;
-  opened.number = static_cast<std::uint64_t>(outcome.results.at(1).number(0, 0));
-  opened.peer = outcome.results.at(1).bytes(0, 1);
-  opened.descriptor = connection.descriptor();
-  opened.connection = std::move(made).value();
+  opened.number = static_cast<std::uint64_t>(made->answers.at(0).number(0, 0));
+  opened.peer = made->answers.at(0).bytes(0, 1);
+  opened.descriptor = made->connection->descriptor();
+  opened.connection = std::move(made->connection);
   co_return opened;
 }
 
@@ -159,21 +136,12 @@ Duration SessionRecipe::meet(const SqlRows& rows) {
                             std::chrono::seconds(1));
 }
 
-Trouble SessionRecipe::trouble_with(const SqlError& error) const {
-  switch (error.number) {
-    case 1205:  // lock wait timeout, and NOWAIT in MariaDB
-    case 3572:  // NOWAIT in MySQL
-      return Trouble::busy;
-    case 1317: return Trouble::interrupted;
-    case 1213:
-    case 3058: return Trouble::again;
-    case 1146: return Trouble::no_table;
-    default: return Trouble::other;
-  }
+SqlTrouble SessionRecipe::trouble_with(const SqlError& error) const {
+  return mysql::trouble_with(error);
 }
 
 Failure SessionRecipe::failure_of(const SqlError& error) const {
-  return mariadb_failure(error, settings_.connection.endpoint.display());
+  return mysql::failure_of(settings_, error);
 }
 
 Batch SessionRecipe::expire_after(Duration idle) const {
@@ -185,9 +153,7 @@ Batch SessionRecipe::expire_after(Duration idle) const {
 }
 
 Batch SessionRecipe::interrupt(const session::Opened& session) const {
-  Batch batch(1);
-  batch[0].text = "KILL QUERY " + std::to_string(session.number);
-  return batch;
+  return session::one("KILL QUERY " + std::to_string(session.number));
 }
 
 // Never by its number alone: after a restart of the server that can be another's.
@@ -201,10 +167,8 @@ Batch SessionRecipe::end_session(std::uint64_t number, const std::string& peer) 
 }
 
 Batch SessionRecipe::find_session(std::uint64_t number, const std::string& peer) const {
-  Batch batch(1);
-  batch[0].text = "SELECT 1 FROM information_schema.PROCESSLIST WHERE ID = ? AND HOST = ?";
-  batch[0].values = {static_cast<std::int64_t>(number), peer};
-  return batch;
+  return session::one("SELECT 1 FROM information_schema.PROCESSLIST WHERE ID = ? AND HOST = ?",
+                      {static_cast<std::int64_t>(number), peer});
 }
 
 Batch SessionRecipe::find_waiting(std::uint64_t number, const std::string& peer) const {
@@ -218,8 +182,8 @@ Batch SessionRecipe::find_waiting(std::uint64_t number, const std::string& peer)
 // After a failover, or with a backup that was restored, the row may be an old one: the clock is ahead of
 // what it has forgotten.
 //
-// Who gets the lock after us draws after us: the row is ours before the server looks at the lock, whose
-// name is made to depend on the row for that.
+// The next holder draws after us: the row is ours before the server looks at the lock, whose name is made to depend
+// on the row for that.
 void SessionRecipe::draw_into(Batch& batch, const Key& key, const Claim& claim,
                               const std::string& session, const std::string& condition) const {
   SqlStatement statement;
@@ -231,7 +195,7 @@ void SessionRecipe::draw_into(Batch& batch, const Key& key, const Claim& claim,
                    session + condition + " AND " + may_be_granted(key);
   const auto ttl_us = std::chrono::duration_cast<std::chrono::microseconds>(claim.ttl).count();
   statement.values = {sign(key, claim) + life_.server,
-                      bytes_of(claim.id),
+                      claim_bytes(claim.id),
                       claim.label.substr(0, session::kMostLabel),
                       static_cast<std::int64_t>(ttl_us),
                       key.hash,
@@ -277,7 +241,7 @@ Batch SessionRecipe::quarantine(const Key& key) {
   if (!settings_.tokens) return {};
   const std::int64_t waited_us = life_.asked.ask(key.hash, runtime_.now());
   const std::string left = "CAST(ttl_us AS SIGNED) - " + std::to_string(waited_us);
-  // In the row, so that those who come later, and do not wait themselves, need not begin anew.
+  // Noted in the row, so that clients that come later, and do not wait themselves, need not begin anew.
   Batch batch(2);
   batch[0] = {
       "UPDATE holdfast_tokens SET lock_name = ?, connection = 0, since = UTC_TIMESTAMP(6) "
@@ -307,50 +271,18 @@ std::optional<std::string> SessionRecipe::take_token(SqlOutcome& outcome) const 
 
 Batch SessionRecipe::prepare(const Key& key) const {
   if (!settings_.tokens) return {};
-  Batch batch(1);
-  batch[0].text =
+  return session::one(
       "INSERT IGNORE INTO holdfast_tokens "
       "(lock_key, name, token, lock_name, connection, claim, label, since, ttl_us) "
-      "VALUES (?, ?, 0, 'hf:nobody', 0, REPEAT(X'00', 16), '', UTC_TIMESTAMP(6), 0)";
-  batch[0].values = {key.hash, key.name};
-  return batch;
+      "VALUES (?, ?, 0, 'hf:nobody', 0, REPEAT(X'00', 16), '', UTC_TIMESTAMP(6), 0)",
+      {key.hash, key.name});
 }
 
-std::vector<std::string> session_tables() {
-  return {
-      "CREATE TABLE IF NOT EXISTS holdfast_tokens (\n"
-      "  lock_key BINARY(32) NOT NULL PRIMARY KEY,\n"
-      "  name BLOB NOT NULL,\n"
-      "  token BIGINT UNSIGNED NOT NULL,\n"
-      "  lock_name VARBINARY(64) NOT NULL,\n"
-      "  connection BIGINT UNSIGNED NOT NULL,\n"
-      "  claim BINARY(16) NOT NULL,\n"
-      "  label VARBINARY(255) NOT NULL,\n"
-      "  since DATETIME(6) NOT NULL,\n"
-      "  ttl_us BIGINT UNSIGNED NOT NULL\n"
-      ") ENGINE=InnoDB",
-      "CREATE TABLE IF NOT EXISTS holdfast_rows (\n"
-      "  lock_key BINARY(32) NOT NULL PRIMARY KEY,\n"
-      "  name BLOB NOT NULL\n"
-      ") ENGINE=InnoDB"};
-}
-
-Batch SessionRecipe::make_tables() const {
-  Batch batch;
-  for (std::string& text : session_tables()) batch.push_back({std::move(text), {}});
-  return batch;
-}
+Batch SessionRecipe::make_tables() const { return mysql::make_tables(settings_); }
 
 std::optional<Failure> SessionRecipe::no_tables() const {
   if (settings_.create_schema) return std::nullopt;
-  std::string tables;
-  for (const std::string& text : session_tables()) tables += text + ";\n";
-  return Failure(Code::misconfigured,
-                 "MySQL at " + settings_.connection.endpoint.display() + ": the database '" +
-                     settings_.connection.database +
-                     "' has not got our tables, and create_schema=no forbids us to make them; let "
-                     "its administrator run this (`holdfast schema --on URL` prints it, too):\n" +
-                     tables);
+  return tables_missing(settings_);
 }
 
 // ---- Looking -----------------------------------------------------------------------------------
@@ -439,13 +371,11 @@ Batch SessionRecipe::evict(const Key& key, Token token) const {
 }
 
 Batch SessionRecipe::still_held_by(const Key& key, std::uint64_t session) const {
-  Batch batch(1);
-  batch[0].text =
+  return session::one(
       "SELECT 1 FROM holdfast_tokens t WHERE lock_key = ? AND (t.connection & 4294967295) = ? "
       "AND " +
-      std::string(kStillHolds);
-  batch[0].values = {key.hash, static_cast<std::int64_t>(session)};
-  return batch;
+          std::string(kStillHolds),
+      {key.hash, static_cast<std::int64_t>(session)});
 }
 
 }  // namespace holdfast::internal::mysql

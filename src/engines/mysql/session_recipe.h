@@ -1,12 +1,12 @@
-// What the recipes of MySQL that live in a session have in common: connections, tokens, and what
+// SessionRecipe: the common part of the recipes of MySQL that live in a session: connections, tokens, and what
 // everybody can see.
 //
 //   holdfast_tokens   a row for each name: its last token, and who has (or last had) the lock
 //   holdfast_rows     a row for each name of the recipe `row`: it is only there to be locked
 //
-// Who holds is who has Key::lock (named) or the claim's own named lock (row): the row in
-// holdfast_tokens says who that was, the server knows whether it still is. Who waits is in the
-// server's process list: the comment in front of the waiting statement says who it is.
+// The holder has Key::lock (named) or the claim's own named lock (row): the row in holdfast_tokens says who that was,
+// the server knows whether it still is. Waiters are in the server's process list: the comment in front of the waiting
+// statement says whose it is.
 //
 // The row outlives the server, the lock does not. After a restart, or when a replica has taken over, a
 // holder that was cut off still believes in its lock: lock_name ends with '#' and three bytes that tell
@@ -15,9 +15,10 @@
 
 #include <string>
 
-#include "engines/mysql/settings.h"
+#include "engines/kit/claim_bytes.h"
 #include "engines/session/first_asked.h"
 #include "engines/session/recipe.h"
+#include "sql/mysql/settings.h"
 
 namespace holdfast::internal::mysql {
 
@@ -33,9 +34,8 @@ class SessionRecipe : public session::Recipe {
  public:
   SessionRecipe(Runtime& runtime, Settings settings, std::string recipe);
 
-  std::size_t prefix_size() const override { return settings_.prefix.size(); }
   Task<Result<session::Opened>> connect(Deadline deadline) override;
-  session::Trouble trouble_with(const SqlError& error) const override;
+  SqlTrouble trouble_with(const SqlError& error) const override;
   Failure failure_of(const SqlError& error) const override;
   session::Batch expire_after(Duration idle) const override;
   bool has_tokens() const override { return settings_.tokens; }
@@ -88,9 +88,6 @@ class SessionRecipe : public session::Recipe {
   // The answer to an UPDATE has what it gave to LAST_INSERT_ID, but for tables that have triggers.
   mutable bool asks_for_token_ = false;
 };
-
-// The tables, as a program or an administrator has to make them.
-std::vector<std::string> session_tables();
 
 // "named": GET_LOCK.
 std::unique_ptr<session::Recipe> make_named_recipe(Runtime& runtime, const Settings& settings);

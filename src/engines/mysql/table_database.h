@@ -4,8 +4,8 @@
 
 #include <memory>
 
-#include "engines/mysql/settings.h"
 #include "engines/table/requests.h"
+#include "sql/mysql/settings.h"
 
 namespace holdfast::internal::mysql {
 
@@ -13,15 +13,8 @@ class TableDatabase final : public table::SqlJudge {
  public:
   TableDatabase(Runtime& runtime, Settings settings);
 
-  // A connection's purpose decides how long the server waits for a row, and for our next word.
-  struct Use {
-    const char* lock_wait_s;
-    const char* wait_timeout_s;
-  };
-  static const Use kCalls;
-  static const Use kRenewals;
-  static const Use kNames;
-  static const Use kSleeping;
+  // The purpose of a connection decides how long the server waits for a row, and for our next word.
+  enum class Use { calls, renewals, names, sleeping };
   Task<Result<std::unique_ptr<MariadbConnection>>> connect(Use use);
 
   table::ConnectionPool& calls() { return calls_; }
@@ -31,7 +24,7 @@ class TableDatabase final : public table::SqlJudge {
   const Settings& settings() const { return settings_; }
   void close();
 
-  table::Trouble trouble_with(const SqlError& error) const override;
+  SqlTrouble trouble_with(const SqlError& error) const override;
   Failure failure_of(const SqlError& error) const override;
   Task<Result<void>> make_tables(Deadline deadline) override;
 
@@ -40,7 +33,6 @@ class TableDatabase final : public table::SqlJudge {
 
   Runtime& runtime_;
   Settings settings_;
-  std::string where_;
   table::ConnectionPool calls_;
   table::ConnectionPool renewals_;
   table::Requests requests_;

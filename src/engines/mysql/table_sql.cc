@@ -46,13 +46,6 @@ std::string columns() {
 TableSql make() {
   const std::string bytes = std::to_string(LockDocument::kWaiterBytes);
   TableSql sql;
-  sql.schema = {
-      "CREATE TABLE IF NOT EXISTS holdfast_lock("
-      " name VARBINARY(255) NOT NULL PRIMARY KEY, full_name MEDIUMBLOB, token BIGINT NOT NULL,"
-      " version BIGINT NOT NULL, owner VARBINARY(16), since BIGINT, expires BIGINT, ttl BIGINT,"
-      " label BLOB, holders MEDIUMBLOB, waiters MEDIUMBLOB, labels MEDIUMBLOB,"
-      " permits BIGINT NOT NULL DEFAULT 0, sharing_mode SMALLINT NOT NULL DEFAULT 0)"
-      " ENGINE=InnoDB"};
   // Assignments are made from left to right, each on what those before it made.
   sql.take_free = "UPDATE holdfast_lock SET since = " HOLDFAST_CLOCK
                   ", token = LAST_INSERT_ID(GREATEST(token + 1, since DIV 1000)), owner = $2,"

@@ -62,8 +62,6 @@ struct Question {
 };
 
 struct TableSql {
-  std::vector<std::string> schema;  // creates the table where it is missing
-
   // key, claim, ttl, label. Changes a row that is free, and that nobody waits for; SqlRows::id is the token.
   std::string take_free;
   // key, full name, claim, ttl, label. SqlRows::id is the token if the lock was free and nobody waits, had expired, or
@@ -72,7 +70,7 @@ struct TableSql {
   // key, claim, ttl as bytes, end of entry, label entry. Puts the claim at the end of the queue of a lock that is held,
   // unless it is there. SqlRows::id is the row's version then.
   std::string queue;
-  // key, claim. Changes a row if the claim holds the lock, and nobody waits.
+  // key, claim. Changes a row if the claim holds the lock, and nobody waits: see queue_policy.h.
   std::string free;
   // key, claim, most ttl. Grants the lock to the head of the queue for at most that ttl. Changes nothing if the claim
   // does not hold it, or if the head is dead or does not want the lock alone.

@@ -57,11 +57,8 @@ class AdvisoryRecipe final : public SessionRecipe {
   // Nobody else can give it back in our session, so we have it if it is the one that we opened.
   session::Batch confirm(const session::Key&, const Claim&,
                          const session::Opened& session) const override {
-    session::Batch batch(1);
-    batch[0] = {std::string("SELECT CASE WHEN ") + kIsOwn + " THEN 1 ELSE 0 END, NULL",
-                own_values(session)};
-    batch[0].answer = session::hold_row();
-    return batch;
+    return session::one(std::string("SELECT CASE WHEN ") + kIsOwn + " THEN 1 ELSE 0 END, NULL",
+                        own_values(session), session::hold_row());
   }
 
   session::Batch give(const session::Key& key, const Claim& claim) const override {
@@ -73,7 +70,7 @@ class AdvisoryRecipe final : public SessionRecipe {
     if (settings().tokens && claim.mode == Mode::shared) {
       batch[0].text =
           "WITH gone AS (DELETE FROM holdfast_shared WHERE claim = $2::bytea) " + batch[0].text;
-      batch[0].values.emplace_back(bytes_of(claim.id));
+      batch[0].values.emplace_back(claim_bytes(claim.id));
     }
     return batch;
   }
@@ -95,17 +92,14 @@ class AdvisoryRecipe final : public SessionRecipe {
   // Without tokens there are no tables, but the server knows its locks.
   session::Batch look(const session::Key& key) const override {
     if (settings().tokens) return SessionRecipe::look(key);
-    session::Batch batch(1);
-    batch[0] = {
+    return session::one(
         "SELECT CASE WHEN l.granted THEN 1 ELSE 0 END, CASE l.mode WHEN 'ShareLock' THEN 1 ELSE 0 "
         "END, a.application_name FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid"
         " JOIN pg_database d ON d.oid = l.database AND d.datname = current_database()"
         " WHERE l.locktype = 'advisory' AND l.objsubid = 1"
         " AND (l.classid::bigint << 32 | l.objid::bigint) = $1::bigint"
         " ORDER BY l.waitstart",
-        {number_of(key)}};
-    batch[0].answer = rows_of("NNb");
-    return batch;
+        {number_of(key)}, rows_of("NNb"));
   }
   LockInfo seen(const Name& name, const SqlOutcome& outcome) const override {
     if (settings().tokens) return SessionRecipe::seen(name, outcome);

@@ -2,7 +2,9 @@
 
 #include <cstdlib>
 
-#include "engines/postgres/session_settings.h"
+#include "sql/postgres/schema.h"
+#include "sql/postgres/session.h"
+#include "sql/postgres/tables.h"
 
 namespace holdfast::internal::postgres {
 
@@ -44,7 +46,7 @@ std::string rights_question(const std::string& recipe) {
 Task<Result<void>> Examiner::meet(PostgresConnection& connection, Deadline deadline) {
   if (runtime_.now() < ask_again_at_) co_return Result<void>();
   const SqlOutcome outcome = co_await connection.run(questions(), deadline);
-  // What it does not understand says something, too; but a connection that broke says nothing.
+  // An answer that ends at what the server did not understand tells its product; a broken connection tells nothing.
   if (outcome.results.empty()) co_return Result<void>();
   Facts facts = facts_from(outcome.results, settings_.recipe, settings_.login.endpoint.display());
   facts.pooled = settings_.pooled;
@@ -52,7 +54,7 @@ Task<Result<void>> Examiner::meet(PostgresConnection& connection, Deadline deadl
   if (facts.in_recovery) co_return Result<void>();
   const Result<void> learnt = known_.learn(examined(facts));
   if (learnt) ask_again_at_ = runtime_.now() + kStale;
-  // Without the place: whoever opened the connection adds that.
+  // Without the server's name, which connect() adds.
   if (!learnt) co_return Failure(learnt.code(), sentence_of(*why_unfit(*known_.last())));
   co_return learnt;
 }
@@ -99,9 +101,9 @@ Task<void> Examiner::look_for_pool(PostgresConnection& connection, Facts& facts,
 
 Task<Result<Examination>> Examiner::examine(Deadline deadline) {
   const Result<std::unique_ptr<PostgresConnection>> made =
-      co_await PostgresConnection::connect(runtime_, settings_.login, deadline);
+      co_await connect(runtime_, settings_, deadline);
+  if (!made) co_return made.failure();
   const std::string where = settings_.login.endpoint.display();
-  if (!made) co_return Failure(made.code(), "PostgreSQL at " + where + ": " + made.message());
   PostgresConnection& connection = **made;
   const SqlOutcome told = co_await connection.run(questions(), deadline);
   if (told.results.empty()) co_return Failure(Code::unreachable, told.error->message);
@@ -110,8 +112,8 @@ Task<Result<Examination>> Examiner::examine(Deadline deadline) {
   std::optional<ClockDifference> clock;
   if (told.ok()) {
     const WallTime asked = runtime_.wall();
-    const SqlOutcome time = co_await connection.run(
-        one("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"), deadline);
+    const SqlOutcome time =
+        co_await connection.run(one((std::string("SELECT ") + kNowUs).c_str()), deadline);
     if (const std::int64_t micros = number_in(time); micros != 0) {
       clock = clock_difference(std::chrono::microseconds(micros), asked, runtime_.wall(),
                                std::chrono::microseconds(1));

@@ -6,7 +6,7 @@
 
 #include "base/known_server.h"
 #include "engines/postgres/facts.h"
-#include "engines/postgres/settings.h"
+#include "sql/postgres/settings.h"
 
 namespace holdfast::internal::postgres {
 

@@ -19,7 +19,7 @@ constexpr const char* kSettings[] = {"server_version",
 constexpr const char* kInstead =
     "use a PostgreSQL server, or etcd or ZooKeeper where no single server will do";
 
-// What follows `mark` in `text`, up to a blank; nothing if it is not there.
+// The word behind `mark` in `text`; nothing if the mark is not there.
 std::optional<std::string> word_after(const std::string& text, const std::string& mark) {
   const std::size_t place = text.find(mark);
   if (place == std::string::npos) return std::nullopt;
@@ -164,12 +164,6 @@ void look_at_rights(const Facts& facts, Findings& findings) {
 }
 
 }  // namespace
-
-std::vector<std::string> tables_of(const std::string& recipe) {
-  if (recipe == "table") return {"holdfast_lock", "holdfast_holder", "holdfast_waiter"};
-  if (recipe == "advisory") return {"holdfast_token", "holdfast_shared"};
-  return {"holdfast_token", "holdfast_row"};
-}
 
 std::vector<SqlStatement> questions() {
   std::string settings = "SELECT CASE WHEN pg_is_in_recovery() THEN 1 ELSE 0 END";

@@ -27,12 +27,9 @@ struct Facts {
 
 // The questions, for one round trip: product first, which also impostors answer.
 std::vector<SqlStatement> questions();
-// What the answers say; `results` may end early, at what the server did not understand.
+// Reads the answers. `results` may end early, at what the server did not understand.
 Facts facts_from(const std::vector<SqlRows>& results, std::string recipe, std::string server);
 
 Examination examined(const Facts& facts);
-
-// The tables of a recipe, for the check of rights.
-std::vector<std::string> tables_of(const std::string& recipe);
 
 }  // namespace holdfast::internal::postgres

@@ -32,7 +32,7 @@ Task<SqlOutcome> PooledConnection::exchange(std::vector<SqlStatement> statements
   for (SqlStatement& statement : statements) statement.once = true;
   SqlOutcome outcome = co_await inner_->run(std::move(statements), deadline, std::move(stop));
   std::vector<SqlRows>& results = outcome.results;
-  if (!outcome.ok() && whole) results.clear();  // What was answered is rolled back.
+  if (!outcome.ok() && whole) results.clear();  // It is rolled back.
   if (!goes_on && results.size() > 1) results.erase(results.begin() + 1);
   if (whole && outcome.ok() && results.size() + 1 == count) {
     results.erase(results.begin());

@@ -23,7 +23,7 @@ class PooledConnection final : public SqlConnection {
   void close() override { inner_->close(); }
 
  private:
-  // What is no transaction of its own becomes one: after an error nothing was executed.
+  // Makes a transaction of a request that is none: after an error nothing was executed.
   Task<SqlOutcome> exchange(std::vector<SqlStatement> statements, Deadline deadline,
                             std::stop_token stop) override;
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "engines/postgres/pooled_connection.h"
-#include "engines/postgres/session_settings.h"
 #include "engines/postgres/table_sql.h"
 
 namespace holdfast::internal::postgres {
@@ -17,9 +16,9 @@ std::vector<SqlStatement> PooledTable::with_look(const std::string& key, const C
   // A waiter that is new has time enough.
   if (first || now - said->second < kOften) return {};
   said->second = now;
-  std::string claims = std::get<std::string>(table::to_value(claim));
+  std::string claims = claim_bytes(claim);
   for (const Awaited& each : awaited(key)) {
-    claims += std::get<std::string>(table::to_value(each.claim));
+    claims += claim_bytes(each.claim);
   }
   if (said_alive_.size() > kMostKept) {
     std::erase_if(said_alive_, [&](const auto& each) { return now - each.second > 2 * kOften; });
@@ -38,20 +37,12 @@ std::optional<Duration> PooledTable::poll_after(std::uint64_t ahead, Duration wa
   return std::min<Duration>(head * (before + 1) * (before + 1), kRarely + before * kEach);
 }
 
-Task<Result<std::unique_ptr<SqlConnection>>> PooledTable::open(Use use) {
-  const Deadline deadline = Deadline::at(runtime().now() + settings().connect_timeout);
+Task<Result<std::unique_ptr<SqlConnection>>> PooledTable::open(SessionUse use) {
   Result<std::unique_ptr<PostgresConnection>> connected =
-      co_await PostgresConnection::connect(runtime(), settings().login, deadline);
-  if (!connected) co_return failed(connected.code(), connected.message());
+      co_await connect(runtime(), settings(), connect_deadline());
+  if (!connected) co_return connected.failure();
   co_return std::unique_ptr<SqlConnection>(std::make_unique<PooledConnection>(
       std::move(connected).value(), transaction_settings(settings(), use.lock_timeout)));
-}
-
-// Of a schema, the statement that makes it, and not the one that makes the session look into it.
-std::vector<std::string> PooledTable::tables() const {
-  std::vector<std::string> statements = PostgresTable::tables();
-  std::erase_if(statements, [](const std::string& each) { return each.starts_with("SET "); });
-  return statements;
 }
 
 }  // namespace holdfast::internal::postgres

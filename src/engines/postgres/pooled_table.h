@@ -21,8 +21,7 @@ class PooledTable final : public PostgresTable {
   std::optional<Duration> poll_after(std::uint64_t ahead, Duration waited) const override;
 
  protected:
-  Task<Result<std::unique_ptr<SqlConnection>>> open(Use use) override;
-  std::vector<std::string> tables() const override;
+  Task<Result<std::unique_ptr<SqlConnection>>> open(SessionUse use) override;
 
  private:
   std::unordered_map<std::string, BootTime> said_alive_;  // when, by key

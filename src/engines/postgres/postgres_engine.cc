@@ -7,6 +7,7 @@
 #include "engines/session/session_engine.h"
 #include "engines/table/server_table.h"
 #include "engines/table/table_engine.h"
+#include "sql/postgres/schema.h"
 #include "wire/server_group.h"
 
 namespace holdfast::internal {
@@ -21,21 +22,7 @@ Guarantees without_push(Guarantees guarantees) {
 
 }  // namespace
 
-Guarantees postgres_table_guarantees() {
-  return Guarantees{
-      .engine = "postgres",
-      .recipe = "table",
-      .exclusion = Exclusion::bounded_by_clocks,
-      .token = TokenStrength::durable_one_node,
-      .wake_up = WakeUp::push,
-      .fairness = Fairness::fifo,
-      .shared_mode = true,
-      .permit_mode = true,
-      .min_ttl = std::chrono::milliseconds(50),
-      .notes =
-          "Leases are rows and outlive connections and restarts. A lock is lost if the server's "
-          "clock is set ahead, or if a failover forgets the newest commits."};
-}
+Guarantees postgres_table_guarantees() { return table::server_guarantees("postgres"); }
 
 Guarantees postgres_advisory_guarantees() { return postgres::advisory_guarantees(); }
 Guarantees postgres_row_guarantees() { return postgres::row_guarantees(); }
@@ -43,8 +30,7 @@ Guarantees postgres_row_guarantees() { return postgres::row_guarantees(); }
 Result<std::vector<std::string>> postgres_schema(const Url& url) {
   const Result<postgres::Settings> settings = postgres::settings_from(url, ClientOptions());
   if (!settings) return settings.failure();
-  if (settings->recipe == "table") return postgres::table_schema(*settings);
-  return postgres::session_schema(*settings);
+  return postgres::schema_of(*settings);
 }
 
 Result<std::unique_ptr<Engine>> open_postgres_engine(const Url& url, Runtime& runtime,

@@ -2,34 +2,36 @@
 
 #include <charconv>
 
-#include "engines/postgres/session_settings.h"
+#include "base/failures.h"
 #include "engines/postgres/table_sql.h"
+#include "sql/postgres/errors.h"
+#include "sql/postgres/schema.h"
 
 namespace holdfast::internal::postgres {
 
 using table::Given;
 using table::ProcessId;
-using table::Trouble;
 
 namespace {
 
-// Every setting that matters here, whatever the database's defaults are; these win over those that all
-// recipes share. A client that is stopped inside a transaction is thrown out after three seconds, and its
-// locks on rows with it; so is one that does not read its answer, or whose host has vanished.
-constexpr const char* kPrepareSession =
-    ", set_config('idle_in_transaction_session_timeout', '3s', false),"
-    " set_config('statement_timeout', '0', false), set_config('bytea_output', 'hex', false),"
-    " set_config('tcp_user_timeout', '10s', false), set_config('tcp_keepalives_idle', '10', false),"
-    " set_config('tcp_keepalives_interval', '5', false),"
-    " set_config('tcp_keepalives_count', '3', false),"
-    " CASE WHEN current_setting('transaction_timeout', true) IS NOT NULL"
-    " THEN set_config('transaction_timeout', '0', false) END,"
-    " set_config('lock_timeout', $1, false), set_config('idle_session_timeout', $2, false)";
+// A client that is stopped inside a transaction is thrown out after three seconds, and its locks on rows with it; so is
+// one that does not read its answer, or whose host has vanished.
+constexpr SessionUse use_with(const char* lock_timeout, const char* idle_timeout) {
+  return {.lock_timeout = lock_timeout,
+          .idle_timeout = idle_timeout,
+          .idle_in_transaction_timeout = "3s",
+          .unacknowledged_timeout = "10s",
+          .keepalives = "3"};
+}
+constexpr SessionUse kCalls = use_with("5s", "10min");
+// A renewal is asked again and again: it need not wait for long at a time.
+constexpr SessionUse kRenewals = use_with("1s", "10min");
+constexpr SessionUse kListening = use_with("5s", "1min");
+constexpr const char* kRights =
+    "SELECT, INSERT, UPDATE and DELETE on the tables holdfast_lock, holdfast_holder and "
+    "holdfast_waiter";
 // A listener says nothing by itself: so often it is asked whether it is still there.
 constexpr Duration kListenerPace = std::chrono::seconds(15);
-constexpr const char* kNoPooling =
-    "; is there a proxy that pools transactions? Connect to the server itself, or let the proxy "
-    "pool sessions, or add pooled=yes";
 
 std::string channel_of(ProcessId process) {
   static constexpr char kDigits[] = "0123456789abcdef";
@@ -45,17 +47,6 @@ std::string payload_of(const table::Wake& wake) {
 }
 
 }  // namespace
-
-std::vector<std::string> table_schema(const Settings& settings) {
-  std::vector<std::string> statements = make_schema(settings);
-  statements.insert(statements.end(), table_sql().schema.begin(), table_sql().schema.end());
-  return statements;
-}
-
-// (A renewal is asked again and again: it need not wait for long at a time.)
-const PostgresTable::Use PostgresTable::kCalls{.lock_timeout = "5s", .idle_timeout = "10min"};
-const PostgresTable::Use PostgresTable::kRenewals{.lock_timeout = "1s", .idle_timeout = "10min"};
-const PostgresTable::Use PostgresTable::kListening{.lock_timeout = "5s", .idle_timeout = "1min"};
 
 PostgresTable::PostgresTable(Runtime& runtime, Settings settings)
     : runtime_(runtime),
@@ -75,43 +66,10 @@ const table::Dialect& PostgresTable::dialect() const { return table_sql(); }
 
 // ---- Connections -------------------------------------------------------------------------------
 
-Failure PostgresTable::failed(Code code, const std::string& why) const {
-  return Failure(code, "PostgreSQL at " + settings_.login.endpoint.display() + ": " + why);
-}
-
-Task<Result<std::unique_ptr<PostgresConnection>>> PostgresTable::connect(Use use) {
-  const Deadline deadline = Deadline::at(runtime_.now() + settings_.connect_timeout);
-  Result<std::unique_ptr<PostgresConnection>> connected =
-      co_await PostgresConnection::connect(runtime_, settings_.login, deadline);
-  if (!connected) co_return failed(connected.code(), connected.message());
-  std::vector<SqlStatement> statements;
-  // Behind a proxy the session may be another's: then nothing is set, or prepared, in it.
-  const std::int64_t greeted_by = (*connected)->backend_pid();
-  statements.push_back({"SELECT " + session_settings(settings_) + kPrepareSession +
-                            " WHERE pg_backend_pid() = $3::integer",
-                        {std::string(use.lock_timeout), std::string(use.idle_timeout), greeted_by},
-                        true});
-  for (SqlStatement& statement : use_schema(settings_, greeted_by)) {
-    statements.push_back(std::move(statement));
-  }
-  const SqlOutcome prepared = co_await (*connected)->run(std::move(statements), deadline);
-  if (!prepared.ok()) {
-    SqlError error = *prepared.error;
-    error.may_have_run = false;
-    co_return failure_of(error);
-  }
-  if (prepared.results.at(0).empty()) {
-    co_return failed(
-        Code::misconfigured,
-        std::string("another backend answers than the one that greeted us") + kNoPooling);
-  }
-  co_return connected;
-}
-
-Task<Result<std::unique_ptr<SqlConnection>>> PostgresTable::open(Use use) {
-  Result<std::unique_ptr<PostgresConnection>> connected = co_await connect(use);
-  if (!connected) co_return connected.failure();
-  co_return std::unique_ptr<SqlConnection>(std::move(connected).value());
+Task<Result<std::unique_ptr<SqlConnection>>> PostgresTable::open(SessionUse use) {
+  Result<NewSession> session = co_await open_session(runtime_, settings_, use, connect_deadline());
+  if (!session) co_return session.failure();
+  co_return std::unique_ptr<SqlConnection>(std::move(session->connection));
 }
 
 void PostgresTable::close() {
@@ -125,72 +83,33 @@ void PostgresTable::close() {
 
 // ---- Errors ------------------------------------------------------------------------------------
 
-Trouble PostgresTable::trouble_with(const SqlError& error) const {
-  // Deadlock, serialization, lock timeout, statement timeout.
-  if (error.state == "40P01" || error.state == "40001" || error.state == "55P03" ||
-      error.state == "57014") {
-    return Trouble::again;
-  }
-  return error.state == "42P01" ? Trouble::no_table : Trouble::other;
+SqlTrouble PostgresTable::trouble_with(const SqlError& error) const {
+  return postgres::trouble_with(error);
 }
 
 Failure PostgresTable::failure_of(const SqlError& error) const {
-  if (error.cancelled && !error.may_have_run) {
-    return Failure(Code::cancelled, "cancelled by the caller");
-  }
-  if (error.may_have_run) return failed(Code::unknown, error.message);
-  if (error.lost) return failed(Code::unreachable, error.message);
-  const std::string_view state = error.state;
-  if (state == "42501") {
-    return failed(Code::misconfigured,
-                  error.message +
-                      "; the user needs SELECT, INSERT, UPDATE and DELETE on the tables "
-                      "holdfast_lock, holdfast_holder and holdfast_waiter");
-  }
-  if (state == "25006") {
-    return failed(Code::misconfigured,
-                  error.message +
-                      "; this server is read-only (a standby?): locks are at the one "
-                      "that can be written");
-  }
-  if (state == "26000" || state == "42P05") {
-    return failed(Code::misconfigured, error.message + kNoPooling);
-  }
-  const std::string_view kind = state.substr(0, 2);
-  const bool passing = kind == "08" || kind == "53" || kind == "57" || kind == "58" ||
-                       kind == "40" || kind == "55" || kind == "XX";
-  return failed(passing ? Code::unreachable : Code::misconfigured, error.message);
+  return postgres::failure_of(settings_, error, kRights);
 }
 
 Task<Result<void>> PostgresTable::make_tables(Deadline deadline) {
-  if (!settings_.create_schema) {
-    co_return failed(Code::misconfigured,
-                     "the tables of the locks are missing, and create_schema=no; "
-                     "`holdfast schema --on URL` prints the statements that make them");
-  }
+  if (!settings_.create_schema) co_return tables_missing(settings_);
   Result<table::ConnectionPool::Loan> loan = co_await connections_.take(deadline);
   if (!loan) co_return loan.failure();
-  // Several clients may come at the same moment, and IF NOT EXISTS does not stand that.
-  constexpr std::int64_t kMakingTables = 0x686f6c6466617374;  // "holdfast"
-  std::vector<SqlStatement> statements;
-  statements.push_back({"SELECT pg_advisory_xact_lock($1)", {kMakingTables}});
-  for (const std::string& text : tables()) statements.push_back({text, {}});
   loan->set_in_transaction(true);
-  const SqlOutcome made = co_await (*loan)->run(std::move(statements), deadline);
+  const SqlOutcome made = co_await (*loan)->run(postgres::make_tables(settings_), deadline);
   if (made.ok()) {
     loan->set_in_transaction(false);
     co_return Result<void>();
   }
-  SqlError error = *made.error;
-  error.may_have_run = false;  // Whoever comes next will see.
-  if (error.state == "42501" || error.state == "3F000") {
-    co_return failed(Code::misconfigured,
-                     error.message +
-                         "; the tables of the locks are missing, and this user may not "
-                         "create them: `holdfast schema --on URL` prints the "
-                         "statements for somebody who may");
-  }
-  co_return failure_of(error);
+  // Whether they were made all the same, the next request finds out.
+  const SqlError error = never_run(*made.error);
+  const bool no_schema = error.state == "3F000";
+  if (!refuses_user(error) && !no_schema) co_return failure_of(error);
+  co_return settings_.failure(Code::misconfigured,
+                              error.message +
+                                  "; the tables of the locks are missing, and this user may not "
+                                  "create them: `holdfast schema --on URL` prints the "
+                                  "statements for somebody who may");
 }
 
 // ---- Waking ------------------------------------------------------------------------------------
@@ -199,9 +118,9 @@ Task<Result<void>> PostgresTable::listen(Deadline deadline, std::stop_token stop
   while (!listening()) {
     reopening_.begin();
     const Woken woken = co_await reopening_.wait(deadline, stop);
-    if (woken == Woken::cancelled) co_return Failure(Code::cancelled, "cancelled by the caller");
+    if (woken == Woken::cancelled) co_return cancelled_by_caller();
     if (woken == Woken::timed_out) {
-      co_return failed(Code::unreachable, "no connection to listen on in time");
+      co_return settings_.failure(Code::unreachable, "no connection to listen on in time");
     }
     if (!reopening_.last()) co_return reopening_.last().failure();
   }
@@ -210,8 +129,9 @@ Task<Result<void>> PostgresTable::listen(Deadline deadline, std::stop_token stop
 }
 
 Task<Result<void>> PostgresTable::open_listener() {
-  Result<std::unique_ptr<PostgresConnection>> connected = co_await connect(kListening);
-  if (!connected) co_return connected.failure();
+  Result<NewSession> session =
+      co_await open_session(runtime_, settings_, kListening, connect_deadline());
+  if (!session) co_return session.failure();
   const auto fresh = static_cast<ProcessId>(runtime_.random() >> 1);
   std::vector<SqlStatement> statements;
   statements.push_back({"SELECT pg_advisory_lock($1)", {fresh}});
@@ -219,15 +139,11 @@ Task<Result<void>> PostgresTable::open_listener() {
   for (SqlStatement& statement : former_.move_to(fresh, dialect())) {
     statements.push_back(std::move(statement));
   }
-  const Deadline deadline = Deadline::at(runtime_.now() + settings_.connect_timeout);
-  const SqlOutcome begun = co_await (*connected)->run(std::move(statements), deadline);
-  if (!begun.ok()) {
-    SqlError error = *begun.error;
-    error.may_have_run = false;
-    co_return failure_of(error);
-  }
+  const SqlOutcome begun =
+      co_await session->connection->run(std::move(statements), connect_deadline());
+  if (!begun.ok()) co_return failure_of(never_run(*begun.error));
   former_.moved(fresh);
-  listener_ = std::move(connected).value();
+  listener_ = std::move(session->connection);
   listening_since_ = runtime_.now();
   process_ = fresh;
   listener_->hear_notifications(
@@ -276,10 +192,8 @@ void PostgresTable::missed_wake() {
   if (listener_ && !is_new) listener_->close();
 }
 
-void PostgresTable::wake(const table::Wake& wake, const table::ServerRows&,
-                         std::vector<SqlStatement>& inside, std::vector<SqlStatement>&) {
-  inside.push_back(
-      {"SELECT pg_notify($1::text, $2::text)", {channel_of(wake.process), payload_of(wake)}});
+SqlStatement PostgresTable::wake(const table::Wake& wake) {
+  return {"SELECT pg_notify($1::text, $2::text)", {channel_of(wake.process), payload_of(wake)}};
 }
 
 void PostgresTable::on_notification(std::string_view payload) {

@@ -4,15 +4,13 @@
 // the client's waiters are skipped at once. Inside the loop only.
 #pragma once
 
-#include "engines/postgres/settings.h"
 #include "engines/table/former_processes.h"
 #include "engines/table/table_server.h"
+#include "sql/postgres/session.h"
+#include "sql/postgres/settings.h"
 #include "wire/reopening.h"
 
 namespace holdfast::internal::postgres {
-
-// The statements that make the tables.
-std::vector<std::string> table_schema(const Settings& settings);
 
 class PostgresTable : public table::TableServer {
  public:
@@ -21,36 +19,26 @@ class PostgresTable : public table::TableServer {
   const table::Dialect& dialect() const override;
   table::ConnectionPool& connections() override { return connections_; }
   table::ConnectionPool& renewals() override { return renewals_; }
-  table::Trouble trouble_with(const SqlError& error) const override;
+  SqlTrouble trouble_with(const SqlError& error) const override;
   Failure failure_of(const SqlError& error) const override;
   Task<Result<void>> make_tables(Deadline deadline) override;
   Task<Result<void>> listen(Deadline deadline, std::stop_token stop) override;
   table::ProcessId process() const override { return process_; }
-  void wake(const table::Wake& wake, const table::ServerRows& rows,
-            std::vector<SqlStatement>& inside, std::vector<SqlStatement>& after) override;
+  SqlStatement wake(const table::Wake& wake) override;
   void now_waiting(const std::string& key) override;
   void missed_wake() override;
   void close() override;
 
  protected:
-  // The purpose of a connection decides how long the server waits for a row, and for us.
-  struct Use {
-    const char* lock_timeout;
-    const char* idle_timeout;
-  };
-  virtual Task<Result<std::unique_ptr<SqlConnection>>> open(Use use);
-  // The statements that make the tables.
-  virtual std::vector<std::string> tables() const { return table_schema(settings_); }
-  Failure failed(Code code, const std::string& why) const;
+  virtual Task<Result<std::unique_ptr<SqlConnection>>> open(SessionUse use);
+  Deadline connect_deadline() const {
+    return Deadline::at(runtime_.now() + settings_.connect_timeout);
+  }
   Runtime& runtime() { return runtime_; }
   const Settings& settings() const { return settings_; }
 
  private:
   bool listening() const { return listener_ && listener_->connected(); }
-  static const Use kCalls;
-  static const Use kRenewals;
-  static const Use kListening;
-  Task<Result<std::unique_ptr<PostgresConnection>>> connect(Use use);
   Task<Result<void>> open_listener();
   // Listens again when the connection is lost while anybody waits, for as long as this client lives. A
   // connection can also end without a word: the listener is asked from time to time.

@@ -38,12 +38,9 @@ class RowRecipe final : public SessionRecipe {
 
   session::Batch confirm(const session::Key&, const Claim&,
                          const session::Opened& session) const override {
-    session::Batch batch(1);
-    batch[0] = {std::string("SELECT CASE WHEN ") + kIsOwn +
-                    " AND txid_current_if_assigned() IS NOT NULL THEN 1 ELSE 0 END, NULL",
-                own_values(session)};
-    batch[0].answer = session::hold_row();
-    return batch;
+    return session::one(std::string("SELECT CASE WHEN ") + kIsOwn +
+                            " AND txid_current_if_assigned() IS NOT NULL THEN 1 ELSE 0 END, NULL",
+                        own_values(session), session::hold_row());
   }
   bool errors_release() const override { return true; }  // The transaction is rolled back.
 
@@ -57,8 +54,8 @@ class RowRecipe final : public SessionRecipe {
   bool busy_leaves_something() const override { return true; }
   bool draws_elsewhere() const override { return true; }
 
-  // Whoever gets the lock after us draws after us: if somebody has drawn since the lock was looked at,
-  // the server looks at it again.
+  // The next holder draws after us: if somebody has drawn since the lock was looked at, the server looks at it
+  // again.
   session::Batch draw(const session::Key& key, const Claim& claim, const session::Opened& session,
                       const SqlRows& granted) const override {
     session::Batch batch(1);
@@ -94,22 +91,8 @@ std::unique_ptr<session::Recipe> make_row_recipe(Runtime& runtime, const Setting
 }
 
 Guarantees row_guarantees() {
-  return Guarantees{
-      .engine = "postgres",
-      .recipe = "row",
-      .exclusion = Exclusion::bounded_by_clocks,
-      .token = TokenStrength::durable_one_node,
-      .wake_up = WakeUp::push,
-      .fairness = Fairness::roughly,
-      .shared_mode = false,
-      .permit_mode = false,
-      .no_permits_because = "a row lock has one owner; recipe=table has them",
-      .notes =
-          "SELECT … FOR UPDATE on a connection for each lock that is held or waited for, in a "
-          "transaction that stays open and keeps VACUUM back. The lock ends with its connection: "
-          "lost() tells at once when the server closes it. After a restart or a failover nobody is "
-          "granted a lock for the ttl of its last grant, if that was not forgotten; with tokens=no "
-          "it is granted at once."};
+  return session::row_guarantees_of("postgres",
+                                    ", in a transaction that stays open and keeps VACUUM back");
 }
 
 }  // namespace holdfast::internal::postgres

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 
-#include "base/sha256.h"
 #include "base/text.h"
-#include "engines/postgres/session_settings.h"
 #include "engines/session/mark.h"
+#include "sql/postgres/errors.h"
+#include "sql/postgres/schema.h"
+#include "sql/postgres/session.h"
+#include "sql/postgres/tables.h"
+#include "sql/session_key.h"
 #include "wire/server_group.h"
 
 namespace holdfast::internal::postgres {
@@ -14,30 +17,17 @@ namespace {
 
 using session::Batch;
 using session::Key;
-using session::Trouble;
 
 // The server cuts a session's name after 63 bytes: this, a blank, 16 digits, and Life::id.
 constexpr std::size_t kMostApplication = 31;
 constexpr const char* kLifeSize = "15";
 
-constexpr const char* kPrepareSession =
-    ", set_config('statement_timeout', '0', false),"
-    " set_config('idle_in_transaction_session_timeout', '0', false),"
-    // Sessions whose client is gone without a word, those that wait for a lock among them.
-    " set_config('tcp_keepalives_idle', '10', false),"
-    " set_config('tcp_keepalives_interval', '5', false),"
-    " set_config('tcp_keepalives_count', '4', false),"
-    " set_config('tcp_user_timeout', '30000', false),"
-    " set_config('idle_session_timeout', '10min', false),"
-    // Else it would not see that the client of a session that waits has gone.
-    " set_config('client_connection_check_interval', '500ms', false)";
-
-constexpr const char* kPooled =
-    "there is a proxy that pools connections; a lock needs a session of its own: connect to the "
-    "server itself, let the "
-    "proxy pool sessions, or use recipe=table with pooled=yes";
-
-constexpr const char* kNowUs = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint";
+constexpr SessionUse kUse{
+    // Else the server would not see that the client of a session that waits has gone.
+    .more = ", set_config('client_connection_check_interval', '500ms', false)"};
+constexpr const char* kNeededRights =
+    "those that docs/engines/postgres.md names, and `holdfast schema --on URL` prints the tables "
+    "for somebody who may make them";
 
 // Identifies the server and its life. A crash of one backend ends all others, and the server begins anew
 // without a new postmaster; but it discards all statistics, where a reset by a user discards some. Both times tell:
@@ -56,15 +46,11 @@ constexpr const char* kMeet =
 
 }  // namespace
 
-std::string bytes_of(const ClaimId& id) {
-  return std::string(reinterpret_cast<const char*>(id.bytes().data()), ClaimId::kBytes);
-}
-
 SessionRecipe::SessionRecipe(Runtime& runtime, Settings settings, std::string recipe)
     : runtime_(runtime), settings_(std::move(settings)), recipe_(std::move(recipe)) {}
 
 std::string SessionRecipe::hash_of(const std::string& name) const {
-  return *bytes_from_hex(sha256_hex(recipe_ + ":" + name));
+  return *bytes_from_hex(session_key_hex(recipe_, name));
 }
 
 Key SessionRecipe::key_of(const Name& name) const {
@@ -76,70 +62,44 @@ Key SessionRecipe::key_of(const Name& name) const {
 
 // ---- Connections -------------------------------------------------------------------------------
 
-Failure SessionRecipe::failed(Code code, const std::string& why) const {
-  return Failure(code, "PostgreSQL at " + settings_.login.endpoint.display() + ": " + why);
-}
-
 Task<Result<session::Opened>> SessionRecipe::connect(Deadline deadline) {
   const Deadline limit = deadline.sooner(runtime_.now() + settings_.connect_timeout);
-  Result<std::unique_ptr<PostgresConnection>> made =
-      co_await PostgresConnection::connect(runtime_, settings_.login, limit);
-  if (!made) co_return failed(made.code(), made.message());
-  PostgresConnection& connection = **made;
   const std::uint64_t unique = runtime_.random();
   const std::string name = settings_.login.application.substr(0, kMostApplication) + " " +
                            to_hex({reinterpret_cast<const std::uint8_t*>(&unique), sizeof unique});
-  Batch batch(2);
-  // Behind a proxy the session may be another's: then nothing is set, or prepared, in it.
-  const std::int64_t greeted_by = connection.backend_pid();
-  batch[0] = {"SELECT " + session_settings(settings_) + kPrepareSession +
-                  " WHERE pg_backend_pid() = $1::integer",
-              {greeted_by},
-              true};
-  batch[1] = {
-      std::string(kMeet) + " WHERE pg_backend_pid() = $2::integer", {name, greeted_by}, true};
-  batch[1].answer = row_if_any("PNNB");
-  for (SqlStatement& statement : use_schema(settings_, greeted_by)) {
-    batch.push_back(std::move(statement));
+  More meeting = [&name](const PostgresConnection& connection) {
+    Batch batch(1);
+    batch[0] = {std::string(kMeet) + " WHERE pg_backend_pid() = $2::integer",
+                {name, std::int64_t{connection.backend_pid()}},
+                true};
+    batch[0].answer = row_if_any("PNNB");
+    return batch;
+  };
+  Result<NewSession> made =
+      co_await open_session(runtime_, settings_, kUse, limit, std::move(meeting));
+  if (!made) co_return made.failure();
+  const SqlRows& met = made->answers.at(0);
+  if (met.empty()) co_return settings_.failure(Code::misconfigured, kNoPooling);
+  // (It may be promoted in a moment: one who waits goes on.)
+  if (met.number(0, 1) == 1) {
+    co_return settings_.failure(Code::unreachable, "it can only be read: is it a standby?");
   }
-  constexpr int kHasTransactionTimeout = 170000;
-  if (connection.server_version() >= kHasTransactionTimeout) {
-    batch.push_back(
-        {"SELECT set_config('transaction_timeout', '0', false)"
-         " WHERE pg_backend_pid() = $1::integer",
-         {greeted_by},
-         true});
-  }
-  const SqlOutcome outcome = co_await connection.run(std::move(batch), limit);
-  if (!outcome.ok()) {
-    SqlError error = *outcome.error;
-    error.may_have_run = false;
-    co_return failure_of(error);
-  }
-  if (outcome.results.at(1).empty()) co_return failed(Code::misconfigured, kPooled);
   session::Opened opened;
-  opened.number = static_cast<std::uint64_t>(outcome.results.at(1).number(0, 0));
-  opened.peer = outcome.results.at(1).bytes(0, 3);
-  if (outcome.results.at(1).number(0, 1) == 1) {
-    co_return failed(Code::unreachable, "it can only be read: is it a standby?");
-  }
+  opened.number = static_cast<std::uint64_t>(met.number(0, 0));
+  opened.peer = met.bytes(0, 3);
   // Once more: a proxy that pools transactions may have another backend for each.
   Batch again(1);
   again[0] = {"SELECT pg_backend_pid(), current_setting('application_name')", {}, true};
   again[0].answer = one_row("PB");
-  const SqlOutcome later = co_await connection.run(std::move(again), limit);
-  if (!later.ok()) {
-    SqlError error = *later.error;
-    error.may_have_run = false;
-    co_return failure_of(error);
-  }
+  const SqlOutcome later = co_await made->connection->run(std::move(again), limit);
+  if (!later.ok()) co_return failure_of(never_run(*later.error));
   const auto later_number = static_cast<std::uint64_t>(later.results.at(0).number(0, 0));
   if (later_number != opened.number || later.results.at(0).bytes(0, 1) != opened.peer) {
-    co_return failed(Code::misconfigured, kPooled);
+    co_return settings_.failure(Code::misconfigured, kNoPooling);
   }
-  meet(outcome.results.at(1));
-  opened.descriptor = connection.descriptor();
-  opened.connection = std::move(made).value();
+  meet(met);
+  opened.descriptor = made->connection->descriptor();
+  opened.connection = std::move(made->connection);
   co_return opened;
 }
 
@@ -150,30 +110,12 @@ void SessionRecipe::meet(const SqlRows& rows) {
   if (id != life_.id) life_ = Life{.id = id, .began_us = rows.number(0, 2), .asked = {}};
 }
 
-Trouble SessionRecipe::trouble_with(const SqlError& error) const {
-  if (error.state == "55P03") return Trouble::busy;  // NOWAIT
-  if (error.state == "57014") return Trouble::interrupted;
-  if (error.state == "40P01" || error.state == "40001") return Trouble::again;
-  return error.state == "42P01" ? Trouble::no_table : Trouble::other;
+SqlTrouble SessionRecipe::trouble_with(const SqlError& error) const {
+  return postgres::trouble_with(error);
 }
 
 Failure SessionRecipe::failure_of(const SqlError& error) const {
-  if (error.may_have_run) return failed(Code::unknown, error.message);
-  if (error.lost) return failed(Code::unreachable, error.message);
-  const std::string_view state = error.state;
-  if (state == "42501") {
-    return failed(Code::misconfigured,
-                  error.message +
-                      "; docs/engines/postgres.md names the rights that it needs, and `holdfast "
-                      "schema --on URL` prints the tables for somebody who may make them");
-  }
-  if (state == "25006") {
-    return failed(Code::unreachable, error.message + "; it can only be read: is it a standby?");
-  }
-  const std::string_view kind = state.substr(0, 2);
-  const bool passing = kind == "08" || kind == "53" || kind == "57" || kind == "58" ||
-                       kind == "40" || kind == "55" || kind == "XX";
-  return failed(passing ? Code::unreachable : Code::misconfigured, error.message);
+  return postgres::failure_of(settings_, error, kNeededRights);
 }
 
 Batch SessionRecipe::expire_after(Duration idle) const {
@@ -193,30 +135,24 @@ Batch SessionRecipe::expire_after(Duration idle) const {
 }
 
 Batch SessionRecipe::interrupt(const session::Opened& session) const {
-  Batch batch(1);
-  batch[0] = {
+  return session::one(
       "SELECT pg_cancel_backend(pid) FROM pg_stat_activity"
       " WHERE pid = $1::integer AND application_name = $2::text",
-      {static_cast<std::int64_t>(session.number), session.peer}};
-  return batch;
+      {static_cast<std::int64_t>(session.number), session.peer});
 }
 
 Batch SessionRecipe::end_session(std::uint64_t number, const std::string& peer) const {
-  Batch batch(1);
-  batch[0] = {
+  return session::one(
       "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
       " WHERE pid = $1::integer AND application_name = $2::text",
-      {static_cast<std::int64_t>(number), peer}};
-  return batch;
+      {static_cast<std::int64_t>(number), peer});
 }
 
 Batch SessionRecipe::find_session(std::uint64_t number, const std::string& peer) const {
-  Batch batch(1);
-  batch[0] = {
+  return session::one(
       "SELECT 1 FROM pg_stat_activity"
       " WHERE pid = $1::integer AND application_name = $2::text",
-      {static_cast<std::int64_t>(number), peer}};
-  return batch;
+      {static_cast<std::int64_t>(number), peer});
 }
 
 Batch SessionRecipe::find_waiting(std::uint64_t number, const std::string& peer) const {
@@ -228,7 +164,7 @@ Batch SessionRecipe::find_waiting(std::uint64_t number, const std::string& peer)
 // ---- Tokens ------------------------------------------------------------------------------------
 
 std::vector<SqlValue> noting_values(const Key& key, const Claim& claim) {
-  return {key.hash, bytes_of(claim.id), claim.label.substr(0, session::kMostLabel),
+  return {key.hash, claim_bytes(claim.id), claim.label.substr(0, session::kMostLabel),
           std::int64_t{std::chrono::duration_cast<std::chrono::microseconds>(claim.ttl).count()}};
 }
 
@@ -295,60 +231,17 @@ std::string SessionRecipe::drawing(const Key& key, const std::string& session,
 
 Batch SessionRecipe::prepare(const Key& key) const {
   if (!settings_.tokens) return {};
-  Batch batch(1);
-  batch[0] = {
+  return session::one(
       "INSERT INTO holdfast_token (lock_key, name, token) VALUES ($1::bytea, $2::bytea, 0)"
       " ON CONFLICT (lock_key) DO NOTHING",
-      {key.hash, key.name}};
-  return batch;
+      {key.hash, key.name});
 }
 
-std::vector<std::string> session_schema(const Settings& settings) {
-  std::vector<std::string> statements = make_schema(settings);
-  if (settings.tokens) {
-    statements.insert(
-        statements.end(),
-        {"CREATE TABLE IF NOT EXISTS holdfast_token("
-         " lock_key bytea PRIMARY KEY, name bytea NOT NULL, token bigint NOT NULL,"
-         " claim bytea, session text, xact bigint, label bytea, since timestamptz, ttl_us bigint)"
-         " WITH (fillfactor = 50)"});
-  }
-  // All of them, whichever recipe comes first: what is missing later would be taken for empty.
-  if (settings.tokens) {
-    statements.insert(
-        statements.end(),
-        {"CREATE TABLE IF NOT EXISTS holdfast_shared("
-         " claim bytea PRIMARY KEY, lock_key bytea NOT NULL, session text NOT NULL,"
-         " token bigint NOT NULL, label bytea NOT NULL, since timestamptz NOT NULL,"
-         " ttl_us bigint NOT NULL)",
-         "CREATE INDEX IF NOT EXISTS holdfast_shared_lock ON holdfast_shared(lock_key)"});
-  }
-  if (settings.tokens || settings.recipe == "row") {
-    statements.push_back(
-        "CREATE TABLE IF NOT EXISTS holdfast_row("
-        "lock_key bytea PRIMARY KEY, name bytea NOT NULL)");
-  }
-  return statements;
-}
-
-Batch SessionRecipe::make_tables() const {
-  // Several clients may come at the same moment, and IF NOT EXISTS does not stand that.
-  constexpr std::int64_t kMakingTables = 0x686f6c6466617374;  // "holdfast"
-  Batch batch(1);
-  batch[0] = {"SELECT pg_advisory_xact_lock($1::bigint)", {kMakingTables}};
-  for (std::string& text : session_schema(settings_)) batch.push_back({std::move(text), {}});
-  return batch;
-}
+Batch SessionRecipe::make_tables() const { return postgres::make_tables(settings_); }
 
 std::optional<Failure> SessionRecipe::no_tables() const {
   if (settings_.create_schema) return std::nullopt;
-  std::string tables;
-  for (const std::string& text : session_schema(settings_)) tables += text + ";\n";
-  return failed(
-      Code::misconfigured,
-      "the tables of the locks are missing, and create_schema=no forbids us to make "
-      "them; let an administrator run this (`holdfast schema --on URL` prints it, too):\n" +
-          tables);
+  return tables_missing(settings_);
 }
 
 }  // namespace holdfast::internal::postgres

@@ -1,12 +1,12 @@
-// What the recipes of PostgreSQL that live in a session have in common: connections, tokens, and
-// what everybody can see.
+// SessionRecipe: the common part of the recipes of PostgreSQL that live in a session: connections, tokens, and what
+// everybody can see.
 //
 //   holdfast_token     a row for each name: its last token, and who drew it
 //   holdfast_shared    a row for each claim that holds in shared mode
 //   holdfast_row       a row for each name of the recipe `row`: it is only there to be locked
 //
-// Who drew the last token holds while its session has the lock: the server knows that, and knows the
-// session by the name that each of ours gives itself. So a release need not write anything.
+// The session that drew the last token holds while it has the lock: the server knows that, and knows the session by the
+// name that each of ours gives itself. So a release need not write anything.
 //
 // The row outlives the server's sessions. When all of them have ended at once (a restart, a crash of one
 // backend, a standby that took over), a holder that was cut off still believes in its lock. So the name
@@ -17,9 +17,10 @@
 #include <memory>
 #include <string>
 
-#include "engines/postgres/settings.h"
+#include "engines/kit/claim_bytes.h"
 #include "engines/session/first_asked.h"
 #include "engines/session/recipe.h"
+#include "sql/postgres/settings.h"
 
 namespace holdfast::internal::postgres {
 
@@ -34,10 +35,9 @@ class SessionRecipe : public session::Recipe {
  public:
   SessionRecipe(Runtime& runtime, Settings settings, std::string recipe);
 
-  std::size_t prefix_size() const override { return settings_.prefix.size(); }
   session::Key key_of(const Name& name) const override;
   Task<Result<session::Opened>> connect(Deadline deadline) override;
-  session::Trouble trouble_with(const SqlError& error) const override;
+  SqlTrouble trouble_with(const SqlError& error) const override;
   Failure failure_of(const SqlError& error) const override;
   session::Batch expire_after(Duration idle) const override;
   bool wait_ends_by_itself() const override { return false; }
@@ -58,7 +58,7 @@ class SessionRecipe : public session::Recipe {
   session::Batch still_held_by(const session::Key& key, std::uint64_t session) const override;
 
  protected:
-  // What the holder's session has in pg_locks (`l`) while it holds the lock of this row.
+  // A condition on pg_locks (`l`): the entry of the session that holds the lock of this row.
   virtual std::string lock_of(const std::string& row) const = 0;
   // The holders that have rows of their own, from " UNION ALL ".
   virtual std::string shared_holders() const { return ""; }
@@ -83,7 +83,6 @@ class SessionRecipe : public session::Recipe {
   const Settings& settings() const { return settings_; }
 
  private:
-  Failure failed(Code code, const std::string& why) const;
   // Those who hold, as something to select from, called `h`.
   std::string holders() const;
   std::string hash_of(const std::string& name) const;
@@ -95,14 +94,8 @@ class SessionRecipe : public session::Recipe {
   Life life_;  // of the server that was connected to last
 };
 
-// Claim ids travel as their 16 bytes.
-std::string bytes_of(const ClaimId& id);
-
-// What is noted with a token: $1 the lock's key, $2 the claim, $3 its label, $4 its ttl.
+// Noted with a token: $1 the lock's key, $2 the claim, $3 its label, $4 its ttl.
 std::vector<SqlValue> noting_values(const session::Key& key, const Claim& claim);
-
-// What makes the tables of these recipes: a schema of their own as well, if the URL names one.
-std::vector<std::string> session_schema(const Settings& settings);
 
 Guarantees advisory_guarantees();
 Guarantees row_guarantees();

@@ -1,4 +1,4 @@
-// What the recipes that live in a session show of their locks.
+// How the recipes that live in a session show their locks.
 #include <algorithm>
 #include <map>
 
@@ -11,6 +11,7 @@ namespace {
 
 using session::Batch;
 using session::Key;
+using session::microseconds;
 
 // Of holders().
 constexpr const char* kHolderColumns =
@@ -28,24 +29,10 @@ constexpr const char* kWaiters =
 constexpr const char* kWaiterColumns =
     "SELECT query, (extract(epoch FROM clock_timestamp() - query_start) * 1000000)::bigint";
 
-ClaimId claim_from(const std::string& bytes) {
-  std::array<std::uint8_t, ClaimId::kBytes> id{};
-  for (std::size_t i = 0; i < id.size() && i < bytes.size(); ++i) {
-    id[i] = static_cast<std::uint8_t>(bytes[i]);
-  }
-  return ClaimId(id);
-}
-
-// As far as a Duration reaches, whatever the server says.
-Duration microseconds(std::int64_t count) {
-  constexpr auto kMost = std::chrono::duration_cast<std::chrono::microseconds>(Duration::max());
-  return std::chrono::microseconds(std::clamp<std::int64_t>(count, 0, kMost.count()));
-}
-
 void add_holder(LockInfo& info, const SqlRows& rows, std::size_t row) {
   const Duration left =
       microseconds(rows.number(row, kTtlUs)) - microseconds(rows.number(row, kIdleUs));
-  info.holders.push_back({.id = claim_from(rows.bytes(row, kClaim)),
+  info.holders.push_back({.id = claim_from_bytes(rows.bytes(row, kClaim)),
                           .mode = rows.number(row, kMode) == 1 ? Mode::shared : Mode::exclusive,
                           .token = Token(static_cast<std::uint64_t>(rows.number(row, kToken))),
                           .label = rows.bytes(row, kLabel),
@@ -165,11 +152,9 @@ Batch SessionRecipe::evict(const Key& key, Token token) const {
 }
 
 Batch SessionRecipe::still_held_by(const Key& key, std::uint64_t session) const {
-  Batch batch(1);
-  batch[0] = {
+  return session::one(
       "SELECT 1 FROM " + holders() + " WHERE h.lock_key = $1::bytea AND h.pid = $2::integer",
-      {key.hash, static_cast<std::int64_t>(session)}};
-  return batch;
+      {key.hash, static_cast<std::int64_t>(session)});
 }
 
 }  // namespace holdfast::internal::postgres

@@ -29,33 +29,12 @@ namespace {
 
 table::Dialect make() {
   table::Dialect sql;
-  // With room for new versions of a row beside the old ones, no index changes with them.
-  // line: the last place in the queue that was given to anybody. head: the first that somebody may
-  // have; where nobody has it (any more), the longer ways find it anew.
-  sql.schema = {
-      "CREATE TABLE IF NOT EXISTS holdfast_lock("
-      " name bytea PRIMARY KEY, full_name bytea, token bigint NOT NULL,"
-      " owner bytea, since bigint, expires bigint, ttl bigint, label bytea,"
-      " waiting bigint NOT NULL DEFAULT 0, sharing bigint NOT NULL DEFAULT 0,"
-      " sharing_mode smallint NOT NULL DEFAULT 0, permits bigint NOT NULL DEFAULT 0,"
-      " line bigint NOT NULL DEFAULT 0, head bigint NOT NULL DEFAULT 1)"
-      " WITH (fillfactor = 50)",
-      "CREATE TABLE IF NOT EXISTS holdfast_holder("
-      " name bytea NOT NULL, claim bytea NOT NULL, token bigint NOT NULL,"
-      " since bigint NOT NULL, expires bigint NOT NULL, ttl bigint NOT NULL, label bytea,"
-      " PRIMARY KEY(name, claim)) WITH (fillfactor = 50)",
-      "CREATE TABLE IF NOT EXISTS holdfast_waiter("
-      " name bytea NOT NULL, seq bigint NOT NULL, claim bytea NOT NULL,"
-      " mode smallint NOT NULL, permits bigint NOT NULL, ttl bigint NOT NULL,"
-      " process bigint NOT NULL, outlives smallint NOT NULL, since bigint NOT NULL, label bytea,"
-      " PRIMARY KEY(name, seq))",
-  };
   sql.begin = "BEGIN";
   sql.begin_reading = {"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"};
   sql.commit = "COMMIT";
   sql.rollback = "ROLLBACK";
   // excluded.since is now, excluded.token the same in microseconds.
-  sql.take = {
+  sql.take =
       "INSERT INTO holdfast_lock AS l (name, full_name, token, owner, since, expires, ttl, label)"
       " SELECT $1::bytea, $2::bytea, c.now / 1000, $3::bytea, c.now, c.now + $4::bigint, "
       "$4::bigint, $5::bytea"
@@ -70,7 +49,7 @@ table::Dialect make() {
       " WHERE (l.waiting = 0 AND l.sharing = 0 AND"
       " (l.owner IS NULL OR l.expires <= excluded.since))"
       " OR (l.owner = excluded.owner AND l.expires > excluded.since)"
-      " RETURNING token, ctid"};
+      " RETURNING token, ctid";
   // The newest version of a row is mostly the last one in the index: to begin there finds it without going
   // through those before it. (With name = $1 the server would not heed the order.) Without a row, or if
   // the row changes meanwhile, this may take nothing.
@@ -153,7 +132,7 @@ table::Dialect make() {
       " encode(claim, 'hex') || ' ' || token || ' ' || ttl) END FROM given";
   // If the row has to be waited for, the server looks at what it has become, and at the waiter as it
   // was before: who changes the queue has to write the row as well, so that the head is another then.
-  sql.pass_on.statements = {
+  sql.pass_on =
       "WITH given AS (UPDATE holdfast_lock l"
       " SET token = greatest(l.token + 1, " HOLDFAST_MICROSECONDS
       "), owner = w.claim,"
@@ -164,26 +143,9 @@ table::Dialect make() {
       " AND w.mode = 0 AND NOT " HOLDFAST_GONE("w.process")
       " RETURNING l.token, w.seq, w.claim, w.process, l.ttl),"
       " gone AS (DELETE FROM holdfast_waiter w USING given g WHERE w.name = $1 AND w.seq = g.seq)" +
-      tell};
-  // The row is ours when the others begin, so that they see all who came before.
-  const std::string hold = "SELECT 1 FROM holdfast_lock WHERE name = $1 FOR UPDATE";
-  const std::string hand_over =
-      "WITH head AS MATERIALIZED (SELECT seq, claim, mode, process, label,"
-      " least(ttl, $3::bigint) AS ttl, " HOLDFAST_CLOCK
-      " AS now FROM holdfast_waiter WHERE name = $1 ORDER BY seq LIMIT 1),"
-      " next AS MATERIALIZED (SELECT * FROM head"
-      " WHERE mode = 0 AND NOT " HOLDFAST_GONE("process") "),"
-      " given AS (UPDATE holdfast_lock l SET token = greatest(l.token + 1, n.now / 1000),"
-      " owner = n.claim, since = n.now,"
-      " expires = n.now + n.ttl, ttl = n.ttl, label = n.label, waiting = l.waiting - 1,"
-      " head = n.seq + 1 FROM next n"
-      " WHERE l.name = $1 AND l.owner = $2 AND l.sharing = 0"
-      " RETURNING l.token, n.seq, n.claim, n.process, n.ttl),"
-      " gone AS (DELETE FROM holdfast_waiter w USING given g WHERE w.name = $1 AND w.seq = g.seq)" +
       tell;
-  sql.hand_over = {.statements = {hold, hand_over, sql.free}, .answer = 1, .last = 2};
-  sql.freed = 2;
-  const std::string enqueue =
+  sql.hold = "SELECT 1 FROM holdfast_lock WHERE name = $1 FOR UPDATE";
+  sql.enqueue =
       "WITH held AS MATERIALIZED (SELECT l.token, l.label, l.expires, l.waiting, l.line, c.now"
       " FROM holdfast_lock l, (SELECT " HOLDFAST_CLOCK
       " AS now) c WHERE l.name = $1 AND l.owner <> $2 AND l.expires > c.now"
@@ -196,7 +158,6 @@ table::Dialect make() {
       " counted AS (UPDATE holdfast_lock l SET waiting = l.waiting + 1, line = added.seq"
       " FROM added WHERE l.name = $1)"
       " SELECT h.token, h.label, h.expires - h.now, h.waiting FROM held h, added";
-  sql.enqueue = {.statements = {hold, enqueue}, .answer = 1, .last = 1};
   sql.move_waiters = "UPDATE holdfast_waiter SET process = $1 WHERE process = $2";
   sql.clean = {
       "DELETE FROM holdfast_holder WHERE expires < " HOLDFAST_CLOCK " - $1::bigint",

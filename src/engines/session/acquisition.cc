@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "base/failures.h"
+#include "engines/kit/patience.h"
+
 namespace holdfast::internal::session {
 
 namespace {
@@ -9,24 +12,12 @@ namespace {
 // How often something may come in between before we say so.
 constexpr int kMostRounds = 10;
 constexpr int kMostLostSessions = 3;
-// Whoever gave up waiting should not wait much longer.
-constexpr Duration kLongestLeaving = std::chrono::seconds(3);
-
-Failure cancelled() { return Failure(Code::cancelled, "cancelled by the caller"); }
 
 }  // namespace
 
 bool has_it(const SqlOutcome& outcome) {
   const SqlRows& last = outcome.results.back();
   return !last.empty() && last.number(0, 0) == 1;
-}
-
-// A question that is asked shortly before the wait is over, or by one who does not wait at all,
-// should still be answered.
-Deadline Acquisition::quick() const {
-  constexpr Duration kGrace = std::chrono::seconds(2);
-  const BootTime now = runtime_.now();
-  return wait_.deadline.later(now + kGrace).sooner(now + request_timeout_);
 }
 
 Task<Result<void>> Acquisition::run() {
@@ -39,7 +30,8 @@ Task<Result<void>> Acquisition::run() {
     if (step == Step::busy && !wait_.queue) step = co_await leave_busy();
     if (step == Step::busy) step = co_await wait_in_server();
     if (step == Step::locked) step = co_await draw_token();
-    if (step == Step::locked && wait_.stop.stop_requested()) step = co_await leave(cancelled());
+    if (step == Step::locked && wait_.stop.stop_requested())
+      step = co_await leave(cancelled_by_caller());
     if (step == Step::locked) co_return Result<void>();
     if (step == Step::again && ++rounds_ > kMostRounds) {
       step = co_await leave(
@@ -50,36 +42,34 @@ Task<Result<void>> Acquisition::run() {
 }
 
 Task<Result<void>> Acquisition::open() {
-  // Who stands in the line outlasts a server that is being restarted.
-  constexpr Duration kPatience = std::chrono::seconds(30);
   constexpr Duration kPause = std::chrono::milliseconds(50);
-  const BootTime begun = runtime_.now();
+  const Patience patience(runtime_.now());
   for (;;) {
-    // Who waits in any case can wait for a connection as well.
+    // A waiter can wait for a connection as well.
     const Deadline limit =
         wait_.queue
-            ? (wait_.deadline.is_never() ? wait_.deadline : quick().later(wait_.deadline.moment()))
-            : quick();
+            ? (wait_.deadline.is_never() ? wait_.deadline
+                                         : deadlines_.answer(wait_).later(wait_.deadline.moment()))
+            : deadlines_.answer(wait_);
     Result<std::shared_ptr<Session>> session = co_await sessions_.take(limit, wait_.stop);
     if (session) {
       held_.session = std::move(session).value();
       break;
     }
     const BootTime again = runtime_.now() + runtime_.jitter(kPause);
-    if (!waited_ || session.code() != Code::unreachable || again - begun > kPatience ||
-        wait_.deadline.passed(again)) {
+    if (!waited_ || !patience.covers(session.code(), again) || wait_.deadline.passed(again)) {
       co_return session.failure();
     }
     const Woken woken = co_await sleep_until(runtime_, again, wait_.stop);
-    if (woken == Woken::cancelled) co_return cancelled();
+    if (woken == Woken::cancelled) co_return cancelled_by_caller();
   }
   if (wait_.stop.stop_requested()) {
     sessions_.give_back(std::exchange(held_.session, nullptr));
-    co_return cancelled();
+    co_return cancelled_by_caller();
   }
-  // The session that we lost may still stand in the line, in front of us.
+  // The session that we lost may still be queued in front of us.
   if (const std::optional<Orphan> orphan = orphans_.find(held_.claim.id)) {
-    const Deadline limit = quick();
+    const Deadline limit = deadlines_.answer(wait_);
     const Result<void> ended =
         co_await end_session(runtime_, recipe_, *held_.session, *orphan, limit);
     if (ended) orphans_.remove(held_.claim.id);
@@ -90,10 +80,9 @@ Task<Result<void>> Acquisition::open() {
 // ---- Talking -----------------------------------------------------------------------------------
 
 Task<std::optional<SqlOutcome>> Acquisition::ask(Batch batch) {
-  // An answer that is on its way is waited for even by those who leave: it costs less than to end
-  // a session.
+  // A caller that leaves waits for an answer that is on its way: that costs less than to end a session.
   constexpr Duration kSoon = std::chrono::milliseconds(100);
-  const Deadline limit = quick();
+  const Deadline limit = deadlines_.answer(wait_);
   Session& session = *held_.session;
   session.send(std::move(batch), Deadline::never());
   Woken woken = co_await session.wait(limit.sooner(runtime_.now() + kSoon));
@@ -111,14 +100,14 @@ Task<void> Acquisition::abandon() {
   const bool stopped = wait_.stop.stop_requested();
   why_ = Failure(Code::unknown, "the database server did not answer in time");
   if (!stopped) co_return;
-  const Deadline limit = Deadline::at(runtime_.now() + kLongestLeaving);
+  const Deadline limit = deadlines_.withdrawal();
   Result<std::shared_ptr<Session>> other = co_await sessions_.take(limit);
   if (!other) co_return;
   const Loan loan(sessions_, *other);
   const Result<void> ended = co_await end_session(runtime_, recipe_, **other, orphan, limit);
   if (!ended) co_return;
   orphans_.remove(held_.claim.id);
-  why_ = cancelled();
+  why_ = cancelled_by_caller();
 }
 
 Task<bool> Acquisition::clear() {
@@ -160,7 +149,7 @@ Task<Acquisition::Step> Acquisition::leave_busy() {
   co_return Step::over;
 }
 
-// What an answer means. Lost sessions are replaced, missing tables made.
+// Judges an answer. Lost sessions are replaced, missing tables made.
 Task<Acquisition::Step> Acquisition::judge(const SqlOutcome& outcome) {
   if (outcome.ok()) {
     const SqlRows& last = outcome.results.back();
@@ -179,10 +168,10 @@ Task<Acquisition::Step> Acquisition::judge(const SqlOutcome& outcome) {
     why_ = Failure(Code::unknown, recipe_.failure_of(error).message());
     co_return Step::over;
   }
-  const Trouble trouble = recipe_.trouble_with(error);
-  if (trouble == Trouble::busy) co_return Step::busy;
-  if (trouble == Trouble::no_table) co_return co_await make_tables();
-  if (trouble == Trouble::again || trouble == Trouble::interrupted) {
+  const SqlTrouble trouble = recipe_.trouble_with(error);
+  if (trouble == SqlTrouble::busy) co_return Step::busy;
+  if (trouble == SqlTrouble::no_table) co_return co_await make_tables();
+  if (trouble == SqlTrouble::again || trouble == SqlTrouble::interrupted) {
     co_return co_await clear_and_ask_again();
   }
   co_return co_await leave(recipe_.failure_of(error));
@@ -196,7 +185,7 @@ Task<Acquisition::Step> Acquisition::make_tables() {
     const bool cleared = co_await clear();
     if (!cleared) co_return Step::over;
   }
-  if (!held_.session) {  // What clears may need the tables as well.
+  if (!held_.session) {  // give() may need the tables as well.
     const Result<void> opened = co_await open();
     if (!opened) {
       why_ = opened.failure();
@@ -233,8 +222,8 @@ Task<Acquisition::Step> Acquisition::start_over() {
   const SqlError& error = *made->error;
   if (error.lost) co_return Step::again;
   switch (recipe_.trouble_with(error)) {
-    case Trouble::no_table: co_return co_await make_tables();
-    case Trouble::other: co_return co_await leave(recipe_.failure_of(error));
+    case SqlTrouble::no_table: co_return co_await make_tables();
+    case SqlTrouble::other: co_return co_await leave(recipe_.failure_of(error));
     default: co_return Step::again;
   }
 }
@@ -256,7 +245,7 @@ Task<Acquisition::Step> Acquisition::sit_out(Duration quarantine) {
   const BootTime until = too_long ? wait_.deadline.moment() : end;
   const Woken woken = co_await sleep_until(runtime_, until, wait_.stop);
   if (woken == Woken::cancelled || too_long) {
-    why_ = woken == Woken::cancelled ? cancelled() : resting();
+    why_ = woken == Woken::cancelled ? cancelled_by_caller() : resting();
     co_return Step::over;
   }
   rounds_ = 0;
@@ -289,7 +278,7 @@ Task<Acquisition::Step> Acquisition::try_once() {
 Task<bool> Acquisition::interrupt() {
   // One that comes between two statements of the batch ends neither.
   constexpr Duration kAgain = std::chrono::milliseconds(50);
-  const Deadline limit = Deadline::at(runtime_.now() + kLongestLeaving);
+  const Deadline limit = deadlines_.withdrawal();
   while (held_.session->busy()) {
     if (limit.passed(runtime_.now())) co_return false;
     {
@@ -304,7 +293,7 @@ Task<bool> Acquisition::interrupt() {
 }
 
 Task<Acquisition::Step> Acquisition::wait_in_server() {
-  // What the server ends by itself at the same time need not be interrupted.
+  // A wait that the server ends by itself at the same time need not be interrupted.
   constexpr Duration kGrace = std::chrono::milliseconds(200);
   waited_ = true;
   drawn_.reset();
@@ -335,7 +324,8 @@ Task<Acquisition::Step> Acquisition::wait_in_server() {
   SqlOutcome outcome = held_.session->take();
   if (outcome.ok()) recipe_.conclude(outcome);
   const bool stopped = wait_.stop.stop_requested();
-  if (stopped && (outcome.ok() || !outcome.error->lost)) co_return co_await leave(cancelled());
+  if (stopped && (outcome.ok() || !outcome.error->lost))
+    co_return co_await leave(cancelled_by_caller());
   if (outcome.ok() && has_it(outcome)) {
     drawn_ = std::move(outcome);
     co_return Step::locked;
@@ -349,11 +339,11 @@ Task<Acquisition::Step> Acquisition::wait_in_server() {
   }
   const Step step = co_await judge(outcome);
   if (step != Step::busy) co_return step;
-  // Something of it may be held, which one who just asks again would not know.
+  // Something of it may be held, and asking again would not tell.
   co_return co_await clear_and_ask_again();
 }
 
-// Who is in the way. Never fails: that the lock is busy is known already.
+// Names the holder. Never fails: that the lock is busy is known already.
 Task<Failure> Acquisition::busy() {
   Busy who;
   if (!held_.session) co_return Failure::busy(std::move(who));
@@ -395,7 +385,7 @@ Task<Acquisition::Step> Acquisition::draw_token() {
   for (int attempt = 0; attempt < 3; ++attempt) {  // a deadlock with somebody else's token
     outcome = co_await draw_elsewhere();
     if (!outcome) co_return Step::over;
-    if (outcome->ok() || recipe_.trouble_with(*outcome->error) != Trouble::again) break;
+    if (outcome->ok() || recipe_.trouble_with(*outcome->error) != SqlTrouble::again) break;
   }
   if (!outcome->ok()) {
     if (outcome->error->lost) {
@@ -415,7 +405,7 @@ Task<Acquisition::Step> Acquisition::draw_token() {
 }
 
 Task<std::optional<SqlOutcome>> Acquisition::draw_elsewhere() {
-  const Deadline limit = quick();
+  const Deadline limit = deadlines_.answer(wait_);
   const Result<ClerkLoan> clerk = co_await sessions_.take_clerk(limit);
   if (!clerk) {
     static_cast<void>(co_await leave(clerk.failure()));
@@ -426,7 +416,7 @@ Task<std::optional<SqlOutcome>> Acquisition::draw_elsewhere() {
   co_return co_await (*clerk)->ask(std::move(batch), limit);
 }
 
-// That we have it at a moment of which we know that it was after this request left.
+// Confirms that we have it at a moment after this request left.
 Task<Acquisition::Step> Acquisition::confirm() {
   const std::optional<SqlOutcome> outcome =
       co_await ask(recipe_.confirm(held_.key, held_.claim, held_.session->opened()));

@@ -5,9 +5,11 @@
 #include <memory>
 #include <optional>
 
+#include "engines/kit/deadlines.h"
 #include "engines/session/held.h"
 #include "engines/session/orphaned_sessions.h"
 #include "engines/session/sessions.h"
+#include "sql/answer_grace.h"
 
 namespace holdfast::internal::session {
 
@@ -23,6 +25,7 @@ class Acquisition {
         recipe_(recipe),
         sessions_(sessions),
         request_timeout_(request_timeout),
+        deadlines_(runtime, request_timeout, kSqlAnswerGrace),
         held_(held),
         wait_(wait),
         orphans_(orphans) {}
@@ -34,7 +37,6 @@ class Acquisition {
  private:
   enum class Step { locked, busy, again, over };
 
-  Deadline quick() const;
   Task<Result<void>> open();
   // One short call; nothing if its answer did not come in time, or the caller left. The session
   // is given up then.
@@ -72,6 +74,7 @@ class Acquisition {
   Recipe& recipe_;
   Sessions& sessions_;
   Duration request_timeout_;
+  const Deadlines deadlines_;
   Held& held_;
   const Wait& wait_;
   OrphanedSessions& orphans_;

@@ -1,5 +1,5 @@
-// Mark: how a statement that waits in the server says who waits: in a comment in front of it, where the
-// server shows to everybody what its sessions are doing.
+// Mark: a comment in front of a statement that waits in the server: it says who waits, because the server shows to
+// everybody what its sessions are doing.
 //
 //   /* holdfast KEY CLAIM MODE LABEL */ …
 #pragma once
@@ -30,7 +30,7 @@ struct Marked {
   WaiterInfo waiter;
 };
 
-// Who waits, if a statement says so.
+// The waiter, if a statement has a mark.
 std::optional<Marked> read_mark(std::string_view statement);
 
 }  // namespace holdfast::internal::session

@@ -44,7 +44,7 @@ TEST(SessionMarkTest, OtherStatementsHaveNone) {
   }
 }
 
-// What LIKE is given begins every mark of that key, and of no other.
+// The pattern for LIKE begins every mark of that key, and of no other.
 TEST(SessionMarkTest, IsFoundByItsBeginning) {
   const std::string mark = mark_of(key_of('k'), claim_of("l", Mode::exclusive));
   const auto begins = [&](std::string pattern) {

@@ -5,13 +5,15 @@
 // row: whether we have it (1 or not), and the token, or NULL if the batch drew none.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "holdfast/engine.h"
-#include "wire/sql_connection.h"
+#include "sql/errors.h"
 
 namespace holdfast::internal::session {
 
@@ -32,10 +34,26 @@ struct Opened {
 
 using Batch = std::vector<SqlStatement>;
 
+inline Batch one(std::string text, std::vector<SqlValue> values = {}, SqlShape answer = {}) {
+  SqlStatement statement{std::move(text), std::move(values)};
+  statement.answer = std::move(answer);
+  return Batch(1, std::move(statement));
+}
+
+// Numbers of the server's as far as a Duration reaches, whatever it says.
+inline Duration microseconds(std::int64_t count) {
+  constexpr auto kMost = std::chrono::duration_cast<std::chrono::microseconds>(Duration::max());
+  return std::chrono::microseconds(std::clamp<std::int64_t>(count, 0, kMost.count()));
+}
+inline Duration milliseconds(std::int64_t count) {
+  constexpr std::int64_t kMost = INT64_MAX / 1000;
+  return microseconds(std::clamp<std::int64_t>(count, 0, kMost) * 1000);
+}
+
 // The answer of the last statement of such a batch. `more`: columns that the recipe reads itself.
 inline SqlShape hold_row(const std::string& more = "") { return row_if_any("np" + more); }
 
-// What a recipe promises; with tokens=no nobody remembers who held what before a restart.
+// The guarantees of a recipe: with tokens=no nobody remembers who held what before a restart.
 inline Guarantees promised(Guarantees guarantees, bool tokens) {
   if (tokens) return guarantees;
   guarantees.token = TokenStrength::none;
@@ -43,24 +61,35 @@ inline Guarantees promised(Guarantees guarantees, bool tokens) {
   return guarantees;
 }
 
-enum class Trouble {
-  other,
-  busy,         // somebody else has the lock
-  interrupted,  // by interrupt(): the lock may or may not be held
-  again,        // a deadlock or the like: nothing has happened, and it may well go next time
-  no_table,
-};
+// Of recipe=row. `transaction`: what to know of the one that stays open.
+inline Guarantees row_guarantees_of(const char* engine, const std::string& transaction = "") {
+  return Guarantees{
+      .engine = engine,
+      .recipe = "row",
+      .exclusion = Exclusion::bounded_by_clocks,
+      .token = TokenStrength::durable_one_node,
+      .wake_up = WakeUp::push,
+      .fairness = Fairness::roughly,
+      .shared_mode = false,
+      .permit_mode = false,
+      .no_permits_because = "a row lock has one owner; recipe=table has them",
+      .notes =
+          "SELECT … FOR UPDATE on a connection for each lock that is held or waited for" +
+          transaction +
+          ". The lock ends with its connection: lost() tells at once when the server closes it. "
+          "After a restart or a failover nobody is granted a lock for the ttl of its last grant, "
+          "if that was not forgotten; with tokens=no it is granted at once."};
+}
 
 class Recipe {
  public:
   virtual ~Recipe() = default;
 
   virtual Key key_of(const Name& name) const = 0;
-  // How long the prefix of the client is, which stands in front of Key::name.
-  virtual std::size_t prefix_size() const = 0;
   virtual Task<Result<Opened>> connect(Deadline deadline) = 0;
 
-  virtual Trouble trouble_with(const SqlError& error) const = 0;
+  // busy: somebody else has the lock. interrupted: by interrupt(), and the lock may or may not be held.
+  virtual SqlTrouble trouble_with(const SqlError& error) const = 0;
   virtual Failure failure_of(const SqlError& error) const = 0;
 
   // Lets the server end the session when nothing was said for so long.
@@ -70,8 +99,8 @@ class Recipe {
   // Waits for it in the server, at most for `limit` if there is one. After take() found it busy. What
   // makes the answer must come after the grant, and the server's idle time must count from there.
   virtual Batch wait(const Key& key, const Claim& claim, std::optional<Duration> limit) const = 0;
-  // What has to be said before wait(), in a request of its own: MariaDB forgets the rest of a request
-  // that is interrupted between two statements, and says nothing. Empty if there is nothing.
+  // Sent before wait(), in a request of its own: MariaDB forgets the rest of a request that is interrupted between two
+  // statements, and says nothing. May be empty.
   virtual Batch before_wait() const { return {}; }
   // Whether the server ends wait() by itself at its limit.
   virtual bool wait_ends_by_itself() const = 0;
@@ -88,8 +117,8 @@ class Recipe {
   virtual bool has_tokens() const = 0;
   // Whether the token cannot be drawn by the session that has the lock.
   virtual bool draws_elsewhere() const { return false; }
-  // What is asked in the session that has the lock before that, with a row as of take(). A request of its
-  // own, as before_wait(). Empty if there is nothing.
+  // Asked before that in the session that has the lock, with a row as of take(). A request of its own, as
+  // before_wait(). May be empty.
   virtual Batch before_draw(const Key&) const { return {}; }
   // Draws it there for the claim, which got the lock in this session, with this answer: if the session
   // has the lock at a moment after which nobody else draws a lower one.
@@ -123,7 +152,7 @@ class Recipe {
   // One row while a statement runs in that session.
   virtual Batch find_waiting(std::uint64_t number, const std::string& peer) const = 0;
 
-  // What everybody can see.
+  // For people: holders and waiters.
   virtual Batch look(const Key& key) const = 0;
   virtual LockInfo seen(const Name& name, const SqlOutcome& outcome) const = 0;
   virtual Batch look_at_all(const std::string& prefix) const = 0;

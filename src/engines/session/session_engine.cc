@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "base/unreachable_instead_of_unknown.h"
+#include "engines/kit/failures.h"
 #include "engines/session/acquisition.h"
 #include "engines/session/held.h"
 #include "engines/session/sessions.h"
@@ -11,8 +12,6 @@
 namespace holdfast::internal::session {
 
 namespace {
-
-Failure cancelled(const char* why) { return Failure(Code::cancelled, why); }
 
 class SessionEngine final : public Engine {
  public:
@@ -22,13 +21,14 @@ class SessionEngine final : public Engine {
         examiner_(std::move(examiner)),
         recipe_(std::move(recipe)),
         limits_(limits),
+        deadlines_(runtime, limits.request_timeout),
         sessions_(runtime, *recipe_, limits.connections, limits.idle_connections),
         background_(runtime) {}
   ~SessionEngine() override { background_.abandon(); }
 
   const Guarantees& guarantees() const override { return examiner_->guarantees(); }
   Task<Result<Examination>> examine(Deadline deadline) override {
-    return examiner_->examine(request_deadline(deadline));
+    return examiner_->examine(deadlines_.request(deadline));
   }
   Task<Result<Grant>> acquire(const Claim& claim, const Wait& wait) override;
   Task<std::vector<Result<Grant>>> renew(std::span<const Hold> holds, Deadline deadline) override;
@@ -40,7 +40,7 @@ class SessionEngine final : public Engine {
   Task<Result<LockInfo>> inspect(const Name& name, Deadline deadline) override;
   Task<Result<void>> evict(const Name& name, Token token, Deadline deadline) override;
   int liveness_descriptor() const override {
-    // Of the only lock, if there is only one: who inherits the connection keeps it open.
+    // Of the only lock, if there is only one: a child that inherits the connection keeps it open.
     return holds_.size() == 1 ? holds_.begin()->second->session->opened().descriptor : -1;
   }
   Task<void> close() override;
@@ -50,16 +50,13 @@ class SessionEngine final : public Engine {
       "a lock of this recipe lives in its connection and ends with the process; a lock that "
       "outlives its process needs recipe=table";
 
-  // Somebody of this client who waits.
+  // A waiter of this client.
   struct Waiting {
     explicit Waiting(Runtime& runtime) : gone(runtime) {}
     std::stop_source stop;
     Event gone;
   };
 
-  Deadline request_deadline(Deadline limit) const {
-    return limit.sooner(runtime().now() + limits_.request_timeout);
-  }
   Failure gone() const { return Failure(Code::not_held, "its session at the server has ended"); }
 
   Task<Result<Grant>> obtain(const Claim& claim, const Wait& wait);
@@ -79,6 +76,7 @@ class SessionEngine final : public Engine {
   std::shared_ptr<ServerExaminer> examiner_;
   std::unique_ptr<Recipe> recipe_;
   const Limits limits_;
+  const Deadlines deadlines_;
   Sessions sessions_;
   Holds holds_;
   std::unordered_map<ClaimId, std::shared_ptr<Waiting>> waiting_;
@@ -90,11 +88,11 @@ class SessionEngine final : public Engine {
 // ---- Acquiring ---------------------------------------------------------------------------------
 
 Task<Result<Grant>> SessionEngine::acquire(const Claim& claim, const Wait& wait) {
-  if (wait.stop.stop_requested()) co_return cancelled("cancelled by the caller");
+  if (wait.stop.stop_requested()) co_return cancelled_by_caller();
   if (claim.outlives_process) co_return Failure(Code::unsupported, kNoHandles);
   if (const auto place = holds_.find(claim.id); place != holds_.end()) {
     const std::shared_ptr<Held> held = place->second;
-    const Deadline limit = request_deadline(Deadline::never());
+    const Deadline limit = deadlines_.request();
     Result<Grant> again = co_await confirmed(held, limit);
     if (again || again.code() != Code::not_held) co_return again;
   }
@@ -116,7 +114,7 @@ Task<Result<Grant>> SessionEngine::acquire(const Claim& claim, const Wait& wait)
   mine.stop = waiting->stop.get_token();
   Result<Grant> grant = co_await obtain(claim, mine);
   if (!grant && grant.code() == Code::cancelled && !wait.stop.stop_requested()) {
-    co_return cancelled("it was released while it waited");
+    co_return released_while_waiting();
   }
   co_return grant;
 }
@@ -162,7 +160,7 @@ Task<void> SessionEngine::clean() {
   static_cast<void>(co_await ask(std::move(make), Deadline::never()));
 }
 
-// What nobody renews ends by its ttl, and what the server ends is told at once.
+// A hold that nobody renews ends by its ttl; one whose session ends is reported at once.
 Task<void> SessionEngine::watch(std::shared_ptr<Held> held) {
   for (;;) {
     const Deadline end = Deadline::at(held->expires());
@@ -222,7 +220,7 @@ Task<Result<Grant>> SessionEngine::confirmed(std::shared_ptr<Held> held, Deadlin
 
 Task<std::vector<Result<Grant>>> SessionEngine::renew(std::span<const Hold> holds,
                                                       Deadline deadline) {
-  const Deadline limit = request_deadline(deadline);
+  const Deadline limit = deadlines_.request(deadline);
   std::vector<std::shared_ptr<Held>> all(holds.size());
   for (std::size_t i = 0; i < holds.size(); ++i) {
     const auto place = holds_.find(holds[i].claim.id);
@@ -243,7 +241,7 @@ Task<std::vector<Result<Grant>>> SessionEngine::renew(std::span<const Hold> hold
 }
 
 Task<Result<bool>> SessionEngine::release(const Claim& claim, Deadline deadline) {
-  const Deadline limit = request_deadline(deadline);
+  const Deadline limit = deadlines_.request(deadline);
   if (const auto place = waiting_.find(claim.id); place != waiting_.end()) {
     const std::shared_ptr<Waiting> waiting = place->second;
     waiting->stop.request_stop();
@@ -306,7 +304,7 @@ Task<void> SessionEngine::close() {
 // ---- Looking -----------------------------------------------------------------------------------
 
 Task<Result<SqlOutcome>> SessionEngine::ask(std::function<Batch()> make, Deadline deadline) {
-  const Deadline limit = request_deadline(deadline);
+  const Deadline limit = deadlines_.request(deadline);
   for (int attempt = 0;; ++attempt) {
     const Result<ClerkLoan> clerk = co_await sessions_.take_clerk(limit);
     if (!clerk) co_return clerk.failure();
@@ -314,7 +312,7 @@ Task<Result<SqlOutcome>> SessionEngine::ask(std::function<Batch()> make, Deadlin
     if (outcome.ok()) co_return outcome;
     // One that the server had ended while it was idle says nothing about the server.
     if (outcome.error->lost && attempt < 2 && !limit.passed(runtime().now())) continue;
-    if (recipe_->trouble_with(*outcome.error) == Trouble::no_table) co_return outcome;
+    if (recipe_->trouble_with(*outcome.error) == SqlTrouble::no_table) co_return outcome;
     co_return unreachable_instead_of_unknown(recipe_->failure_of(*outcome.error));
   }
 }
@@ -341,21 +339,17 @@ Task<Result<std::vector<LockInfo>>> SessionEngine::list(const std::string& prefi
 
 Task<Result<void>> SessionEngine::evict(const Name& name, Token token, Deadline deadline) {
   constexpr Duration kPause = std::chrono::milliseconds(2);
-  const Deadline limit = request_deadline(deadline);
+  const Deadline limit = deadlines_.request(deadline);
   const Key key = recipe_->key_of(name);
-  const auto not_held = [&] {
-    return Failure(Code::not_held, "'" + name.display() + "' is not held with token " +
-                                       token.str() + "; nothing was changed");
-  };
   Result<std::shared_ptr<Session>> session = co_await sessions_.take(limit);
   if (!session) co_return session.failure();
   const Loan loan(sessions_, *session);
   const SqlOutcome outcome = co_await (*session)->ask(recipe_->evict(key, token), limit);
   const bool known = outcome.results.size() >= 2 && !outcome.results[1].empty();
-  if (known && outcome.results[1].null(0, 0)) co_return not_held();
+  if (known && outcome.results[1].null(0, 0)) co_return not_held_with(name, token);
   if (!outcome.ok()) {
-    const bool no_table = recipe_->trouble_with(*outcome.error) == Trouble::no_table;
-    if (no_table) co_return not_held();
+    const bool no_table = recipe_->trouble_with(*outcome.error) == SqlTrouble::no_table;
+    if (no_table) co_return not_held_with(name, token);
     co_return recipe_->failure_of(*outcome.error);
   }
   const auto number = static_cast<std::uint64_t>(outcome.results[1].number(0, 0));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/failures.h"
 #include "base/require.h"
 
 namespace holdfast::internal::session {
@@ -51,7 +52,7 @@ Task<Result<std::shared_ptr<Session>>> Sessions::take(Deadline deadline, std::st
     if (woken == Woken::timed_out) {
       co_return Failure(Code::unreachable, "the database server is slow to take connections");
     }
-    if (woken == Woken::cancelled) co_return Failure(Code::cancelled, "cancelled by the caller");
+    if (woken == Woken::cancelled) co_return cancelled_by_caller();
     if (std::shared_ptr<Session> session = take_idle()) co_return session;
   }
   if (in_use_ >= most_) {

@@ -1,5 +1,4 @@
-// Who may hold together. The pure decision behind every lock that is kept as rows: given who holds
-// a name now, may one more come in?
+// The pure decision behind every lock that is kept as rows: given who holds a name now, may one more come in?
 #pragma once
 
 #include <cstdint>
@@ -8,7 +7,6 @@
 
 namespace holdfast::internal {
 
-// Who holds a name now.
 struct Holders {
   bool exclusive = false;
   std::uint32_t sharing = 0;            // how many hold in sharing_mode

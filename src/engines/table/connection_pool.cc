@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/failures.h"
+
 namespace holdfast::internal::table {
 
 namespace {
@@ -65,7 +67,7 @@ Task<Result<ConnectionPool::Loan>> ConnectionPool::take(Deadline deadline, std::
   if (self.connection) open_if_needed();  // The next in line need not wait until we are done.
   if (self.connection) co_return Loan(*this, std::move(self.connection), release);
   if (self.failure) co_return *self.failure;
-  if (woken == Woken::cancelled) co_return Failure(Code::cancelled, "cancelled by the caller");
+  if (woken == Woken::cancelled) co_return cancelled_by_caller();
   co_return Failure(
       Code::unreachable,
       whom_ + (reopening_.under_way() ? ": no connection in time"

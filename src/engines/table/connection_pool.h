@@ -21,14 +21,12 @@ namespace holdfast::internal::table {
 
 class ConnectionPool {
  public:
-  // A new connection, ready for use.
   using Open = std::function<Task<Result<std::unique_ptr<SqlConnection>>>()>;
 
   // `whom` they lead to, for messages: "PostgreSQL at db.example:5432".
   ConnectionPool(Runtime& runtime, Open open, std::size_t most, std::string whom);
   ~ConnectionPool();
 
-  // A connection on loan.
   class Loan {
    public:
     Loan(ConnectionPool& pool, std::unique_ptr<SqlConnection> connection, bool releases)

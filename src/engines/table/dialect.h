@@ -21,35 +21,24 @@
 
 namespace holdfast::internal::table {
 
-// Several statements that are sent as one request and share their parameters: each has as many of the
-// values as the highest number in it.
-struct Script {
-  std::vector<std::string> statements;
-  std::size_t answer = 0;  // which of them tells what came of it
-  std::size_t last = 0;    // the last that must go well; what comes behind it may fail
-
-  bool empty() const { return statements.empty(); }
-  std::vector<SqlStatement> with(const std::vector<SqlValue>& values) const;
-};
-
 struct Dialect {
-  std::vector<std::string> schema;  // creates the tables where they are missing
-
   std::string begin;
   std::vector<std::string> begin_reading;  // all statements see the same moment
   std::string commit;
   std::string rollback;
 
-  // name, full name, claim, ttl, label -> the token, if it was free, had expired, or is the claim's
-  // already; and if nobody waits. Else no row. The last of them answers.
-  std::vector<std::string> take;
-  // name, claim. Changes one row, if the claim held and nobody waits.
+  // name, full name, claim, ttl, label -> the token and the row's place, if it was free, had expired, or is the
+  // claim's already; and if nobody waits. Else no row.
+  std::string take;
+  // name, claim. Changes one row, if the claim held and nobody waits: see queue_policy.h.
   std::string free;
-  // The same two for a row that is known to move about (see RowMoves), where there is such a thing: then
-  // `take` and `take_moving` return the row's place behind the token. They may find nothing where the
-  // others would.
+  // The same two for a row that is known to move about (see RowMoves). They may find nothing where the others would.
   std::string take_moving;
   std::string free_moving;
+  // name, claim, most ttl, own process -> process, claim, token, ttl of the waiter that has it now; it was woken,
+  // unless it is of the own process. Changes nothing, and returns no row, if the claim did not hold, or if the head of
+  // the queue is not as queue_policy.h says.
+  std::string pass_on;
   // name, full name. Makes the row, if there is none.
   std::string make;
   // name -> token, owner, since, expires, ttl, label, waiting, sharing, sharing_mode, permits; until
@@ -79,20 +68,12 @@ struct Dialect {
   std::string look;
   // -> name, full name of all that are held or waited for
   std::string names;
-  // The short ways through a contended lock; each is one transaction, that begins with the row being
-  // ours alone. No row: nothing was changed, and it takes a turn.
-  // The same in one statement, the first of them, where the next in line is simply the one behind who
-  // came last: it changes something (or returns a row), if it did. name, claim, most ttl, own process
-  // -> the same as `hand_over`, or nothing, if it does not give it to the own process.
-  Script pass_on;
-  // name, claim, most ttl, own process, a number that no request before had -> process, claim, token,
-  // ttl of the waiter that has it now; it was woken, unless it is of the own process. The statement
-  // `freed`, if there is one, changes a row if nobody waits.
-  Script hand_over;
-  std::optional<std::size_t> freed;
+  // name. The row is ours alone until the end of the transaction, so that the next statement sees all who came before.
+  std::string hold;
   // name, claim, mode, permits, ttl, process, outlives, label -> the last token, label of the holder,
-  // time that it has, how many wait before the claim
-  Script enqueue;
+  // time that it has, how many wait before the claim. No row, and nothing changed, if nobody holds it for himself. Behind
+  // `hold`, in one transaction.
+  std::string enqueue;
 
   // new, old. Waiters of one process are now of another.
   std::string move_waiters;

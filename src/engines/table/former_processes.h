@@ -22,7 +22,7 @@ class FormerProcesses {
     }
     if (numbers_.empty()) return statements;  // Nobody can stand anywhere yet.
     numbers_.push_back(fresh);
-    // Who is forgotten loses its place, and nothing else.
+    // A waiter that is forgotten loses its place, and nothing else.
     if (numbers_.size() > kMost) numbers_.erase(numbers_.begin() + 1);
     return statements;
   }

@@ -26,10 +26,4 @@ std::string Key::name_of(const std::string& key, const std::optional<std::string
   return full_name.value_or(key);
 }
 
-ClaimId claim_from(const std::string& bytes) {
-  std::array<std::uint8_t, ClaimId::kBytes> raw{};
-  std::memcpy(raw.data(), bytes.data(), std::min(bytes.size(), raw.size()));
-  return ClaimId(raw);
-}
-
 }  // namespace holdfast::internal::table

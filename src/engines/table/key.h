@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "engines/kit/claim_bytes.h"
 #include "holdfast/ids.h"
 #include "wire/sql_connection.h"
 
@@ -20,13 +21,7 @@ struct Key {
   static std::string name_of(const std::string& key, const std::optional<std::string>& full_name);
 };
 
-inline SqlValue to_value(const ClaimId& claim) {
-  const auto& bytes = claim.bytes();
-  return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-}
+inline SqlValue to_value(const ClaimId& claim) { return claim_bytes(claim); }
 inline SqlValue to_value(std::int64_t number) { return number; }
-
-// Claim ids travel as their 16 bytes.
-ClaimId claim_from(const std::string& bytes);
 
 }  // namespace holdfast::internal::table

@@ -27,6 +27,19 @@ struct Taken {
   BootTime sent_at;      // of the first request: before anything was granted
 };
 
+// The answer of a turn. A failure: nothing was changed.
+inline Result<Taken> taken_from(Turn::Answer answer, bool queue) {
+  if (const Failure* refused = std::get_if<Failure>(&answer)) return *refused;
+  Taken taken;
+  if (const Given* given = std::get_if<Given>(&answer)) {
+    taken.given = *given;
+  } else {
+    taken.standing.in_the_way = std::move(std::get<InTheWay>(answer));
+    taken.standing.waits = queue;
+  }
+  return taken;
+}
+
 class LockTable {
  public:
   virtual ~LockTable() = default;
@@ -51,7 +64,6 @@ class LockTable {
   virtual Task<Result<LockInfo>> inspect(const Name& name, Deadline deadline) = 0;
   virtual Task<Result<std::vector<LockInfo>>> list(const std::string& prefix,
                                                    Deadline deadline) = 0;
-  // The key of a name's row.
   virtual Key key_of(const Name& name) const = 0;
   virtual void stop() = 0;
 };

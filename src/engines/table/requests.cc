@@ -8,9 +8,9 @@ Task<std::optional<Failure>> Requests::recover(SqlError error, Deadline limit, D
   // Another connection may tell; each request can be repeated.
   if (error.lost && (error.may_have_run || error.read_only)) co_return std::nullopt;
   if (error.lost) co_return failure;
-  const Trouble trouble = judge_.trouble_with(error);
-  if (trouble == Trouble::other) co_return failure;
-  if (trouble == Trouble::no_table) {
+  const SqlTrouble trouble = judge_.trouble_with(error);
+  if (trouble == SqlTrouble::other) co_return failure;
+  if (trouble == SqlTrouble::no_table) {
     const Result<void> made = co_await judge_.make_tables(deadline);
     if (!made) co_return made.failure();
     co_return std::nullopt;
@@ -22,8 +22,7 @@ Task<std::optional<Failure>> Requests::recover(SqlError error, Deadline limit, D
 
 Task<Result<Requests::Asked>> Requests::ask(ConnectionPool& connections,
                                             std::vector<SqlStatement> statements, Deadline deadline,
-                                            std::stop_token stop, ConnectionPool::Urgency urgency,
-                                            std::optional<std::size_t> last) {
+                                            std::stop_token stop, ConnectionPool::Urgency urgency) {
   bool repeated = false;
   for (;;) {
     SqlOutcome outcome;
@@ -36,7 +35,6 @@ Task<Result<Requests::Asked>> Requests::ask(ConnectionPool& connections,
       // Not to be cancelled: that closes the connection, and the server may execute what has
       // arrived there after we have taken it back elsewhere.
       outcome = co_await (*loan)->run(statements, limit);
-      if (last && outcome.results.size() > *last) outcome.error.reset();
       // After an error it may be inside one; that is rare enough to begin with another.
       loan->set_in_transaction(!outcome.ok());
     }

@@ -4,22 +4,17 @@
 #pragma once
 
 #include "engines/table/connection_pool.h"
+#include "sql/errors.h"
 
 namespace holdfast::internal::table {
 
 // Renewals that wait for rows which somebody keeps locked hold up no others, unless there are so many.
 inline constexpr std::size_t kRenewalConnections = 4;
 
-enum class Trouble {
-  again,  // a deadlock or the like: nothing has happened, and it may well go next time
-  no_table,
-  other,
-};
-
-// What a server's errors mean.
+// Judges a server's errors.
 class SqlJudge {
  public:
-  virtual Trouble trouble_with(const SqlError& error) const = 0;
+  virtual SqlTrouble trouble_with(const SqlError& error) const = 0;
   // How it reads to a user of the lock; unknown if it may have been executed.
   virtual Failure failure_of(const SqlError& error) const = 0;
   // Makes the tables, or says who has to.
@@ -39,11 +34,9 @@ class Requests {
     SqlOutcome outcome;
     bool repeated = false;  // it may have been executed once before
   };
-  // Statements behind `last` may fail.
   Task<Result<Asked>> ask(ConnectionPool& connections, std::vector<SqlStatement> statements,
                           Deadline deadline, std::stop_token stop = {},
-                          ConnectionPool::Urgency urgency = ConnectionPool::Urgency::usual,
-                          std::optional<std::size_t> last = std::nullopt);
+                          ConnectionPool::Urgency urgency = ConnectionPool::Urgency::usual);
   // After an error of a request that was not committed: nothing if it should be tried again.
   // It had until `limit` for its answer.
   Task<std::optional<Failure>> recover(SqlError error, Deadline limit, Deadline deadline);

@@ -24,11 +24,11 @@ struct LockRow {
   ProcessId process = 0;
   std::int64_t since = 0;
   std::int64_t expires = 0;
-  // What it was last granted for, where the store's clock can be set back: no hold that is seen now
-  // has more time than this. 0: the clock cannot.
+  // The ttl of the last grant, where the store's clock can be set back: no hold that is seen now has more time than
+  // this. 0: the clock cannot.
   std::int64_t ttl = 0;
   std::optional<std::string> label;
-  // How many wait and share: hints for the short ways. The rows decide.
+  // Counts of waiters and sharing holders: hints for the short ways. The rows decide.
   std::int64_t waiting = 0;
   std::uint32_t sharing = 0;
   Mode sharing_mode = Mode::exclusive;
@@ -38,7 +38,6 @@ struct LockRow {
   bool operator==(const LockRow&) const = default;
 };
 
-// One of several holders.
 struct HolderRow {
   ClaimId claim;
   std::int64_t token = 0;
@@ -76,9 +75,9 @@ class Rows {
   // At the end of the queue, whatever its seq.
   virtual void add_waiter(const WaiterRow& waiter) = 0;
   virtual void remove_waiter(std::int64_t seq) = 0;
-  // How many of them there were.
+  // Returns how many there were.
   virtual std::int64_t remove_waiters_of(ProcessId process) = 0;
-  // Who stands next behind a place.
+  // The next waiter behind a place.
   virtual std::optional<WaiterRow> behind(std::int64_t seq) = 0;
   virtual bool permit_awaited() = 0;
   virtual std::uint64_t count_before(std::int64_t seq) = 0;

@@ -30,7 +30,7 @@ bool ServerRows::read(const std::vector<SqlRows>& answers, std::size_t first) {
   read_row(answers.at(first));
   const SqlRows& holders = answers.at(first + 1);
   for (std::size_t i = 0; i < holders.rows.size(); ++i) {
-    holders_.push_back({.claim = claim_from(holders.bytes(i, 0)),
+    holders_.push_back({.claim = claim_from_bytes(holders.bytes(i, 0)),
                         .token = holders.number(i, 1),
                         .since = holders.number(i, 2),
                         .expires = holders.number(i, 3),
@@ -47,7 +47,7 @@ bool ServerRows::read(const std::vector<SqlRows>& answers, std::size_t first) {
 void ServerRows::read_row(const SqlRows& answer) {
   row_.token = answer.number(0, 0);
   if (!answer.null(0, 1)) {
-    row_.owner = claim_from(answer.bytes(0, 1));
+    row_.owner = claim_from_bytes(answer.bytes(0, 1));
     row_.since = answer.number(0, 2);
     row_.expires = answer.number(0, 3);
     row_.ttl = answer.number(0, 4);
@@ -68,7 +68,7 @@ void ServerRows::read_line(const SqlRows& answer) {
   for (std::size_t i = 0; i < answer.rows.size(); ++i) {
     if (answer.null(i, 3)) continue;
     line_.push_back({.seq = answer.number(i, 3),
-                     .claim = claim_from(answer.bytes(i, 4)),
+                     .claim = claim_from_bytes(answer.bytes(i, 4)),
                      .mode = mode_from(answer.number(i, 5)),
                      .permits = static_cast<std::uint32_t>(answer.number(i, 6)),
                      .ttl = Duration(answer.number(i, 7)),
@@ -76,7 +76,7 @@ void ServerRows::read_line(const SqlRows& answer) {
                      .outlives = answer.number(i, 9) != 0,
                      .since = answer.number(i, 10),
                      .label = answer.bytes(i, 11)});
-    listeners_[line_.back().process] = answer.number(i, 12);
+    if (answer.number(i, 12) == 0) gone_.insert(line_.back().process);
   }
   whole_line_ = static_cast<std::int64_t>(line_.size()) < longest_line_;
 }
@@ -173,7 +173,7 @@ std::int64_t ServerRows::remove_waiters_of(ProcessId process) {
 }
 
 std::optional<WaiterRow> ServerRows::behind(std::int64_t) {
-  // Who waits at a server watches nobody: it is told, or looks in its time.
+  // Waiters at a server watch nobody: they are told, or look in their time.
   return std::nullopt;
 }
 
@@ -192,14 +192,7 @@ std::uint64_t ServerRows::count_before(std::int64_t seq) {
 ProcessId ServerRows::process_before(std::int64_t) { return 0; }
 
 bool ServerRows::gone(ProcessId process) {
-  if (process == 0 || process == me_) return false;
-  const auto place = listeners_.find(process);
-  return place != listeners_.end() && place->second == 0;
-}
-
-std::int64_t ServerRows::listener_of(ProcessId process) const {
-  const auto place = listeners_.find(process);
-  return place == listeners_.end() ? 0 : place->second;
+  return process != 0 && process != me_ && gone_.contains(process);
 }
 
 }  // namespace holdfast::internal::table

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <string>
-#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "engines/table/dialect.h"
@@ -20,7 +20,7 @@ class ServerRows final : public Rows {
   // Enough for all but a queue of dead.
   static constexpr std::int64_t kUsualLine = 16;
 
-  // What has to be asked: `lock` or `find`, then holders, then line.
+  // The questions: `lock` or `find`, then holders, then line.
   std::vector<SqlStatement> questions(bool to_lock, std::int64_t longest_line) const;
   // The answers to these, from `first` on. False if there is no such lock.
   bool read(const std::vector<SqlRows>& answers, std::size_t first);
@@ -29,10 +29,8 @@ class ServerRows final : public Rows {
   std::int64_t now() const { return now_; }
   // True if more waiters would have been needed than were asked for.
   bool ran_short() const { return ran_short_; }
-  // What changed, the row included; empty if nothing did.
+  // The changes, that of the row included; empty if there are none.
   std::vector<SqlStatement> changes() const;
-  // What `line` said of the process: where it listens. 0 if it is gone.
-  std::int64_t listener_of(ProcessId process) const;
 
   std::vector<HolderRow> holders() override { return holders_; }
   std::optional<std::int64_t> token_of(const ClaimId& holder) override;
@@ -67,7 +65,7 @@ class ServerRows final : public Rows {
   std::int64_t now_ = 0;
   std::vector<HolderRow> holders_;
   std::vector<WaiterRow> line_;
-  std::unordered_map<ProcessId, std::int64_t> listeners_;
+  std::unordered_set<ProcessId> gone_;
   mutable std::int64_t longest_line_ = 0;
   bool whole_line_ = true;
   bool ran_short_ = false;

@@ -2,14 +2,16 @@
 
 #include <algorithm>
 
+#include "base/answer_grace.h"
 #include "base/unreachable_instead_of_unknown.h"
+#include "engines/kit/failures.h"
 
 namespace holdfast::internal::table {
 
 namespace {
 
 constexpr Duration kCleanEvery = std::chrono::minutes(10);
-// Who is dead for so long is not waited for by anybody.
+// Nobody waits for a process that has been dead for so long.
 constexpr Duration kLongDead = std::chrono::hours(1);
 
 }  // namespace
@@ -18,10 +20,9 @@ constexpr Duration kLongDead = std::chrono::hours(1);
 
 Task<Result<ServerTable::Asked>> ServerTable::ask(std::vector<SqlStatement> statements,
                                                   Deadline deadline, std::stop_token stop,
-                                                  Urgency urgency,
-                                                  std::optional<std::size_t> last) {
+                                                  Urgency urgency) {
   return requests_.ask(server_.connections(), std::move(statements), deadline, std::move(stop),
-                       urgency, last);
+                       urgency);
 }
 
 Task<Result<ServerTable::Turned>> ServerTable::take_turn(Key key, ClaimId claim, bool make,
@@ -50,11 +51,10 @@ Task<Result<std::optional<ServerTable::Turned>>> ServerTable::try_turn(
   {
     const Dialect& sql = server_.dialect();
     ServerRows rows(sql, key.key, claim, server_.process());
-    std::vector<SqlStatement> questions = rows.questions(true, line);
-    if (make) questions.insert(questions.begin(), {sql.make, {key.key, key.full_name}});
-    questions.insert(questions.begin(), {sql.begin, {}});
-    const std::size_t first = make ? 2 : 1;
-
+    std::vector<SqlStatement> questions(1, {sql.begin, {}});
+    if (make) questions.push_back({sql.make, {key.key, key.full_name}});
+    const std::size_t first = questions.size();
+    for (SqlStatement& each : rows.questions(true, line)) questions.push_back(std::move(each));
     Result<ConnectionPool::Loan> loan =
         co_await server_.connections().take(deadline, stop, urgency);
     if (!loan) co_return loan.failure();
@@ -64,8 +64,7 @@ Task<Result<std::optional<ServerTable::Turned>>> ServerTable::try_turn(
     if (outcome.error && outcome.error->lost) {
       // Nothing was committed, and the server rolls it back.
       if (outcome.error->cancelled || limit.passed(runtime_.now())) {
-        outcome.error->may_have_run = false;
-        co_return server_.failure_of(*outcome.error);
+        co_return server_.failure_of(never_run(*outcome.error));
       }
       co_return std::optional<Turned>();
     }
@@ -81,12 +80,11 @@ Task<Result<std::optional<ServerTable::Turned>>> ServerTable::try_turn(
       error = std::move(outcome.error);
       ending.statements.push_back({sql.rollback, {}});
     }
+    const std::size_t count = ending.statements.size();
     // Not to be cancelled: it is short, and half-way nobody would know how it ended.
-    const BootTime soon = runtime_.now() + std::chrono::milliseconds(250);
-    const Deadline end_by = limit.later(soon);
+    const Deadline end_by = limit.later(runtime_.now() + kAnswerGrace);
     const SqlOutcome ended = co_await (*loan)->run(std::move(ending.statements), end_by);
-    // What comes after the commit may fail.
-    if (ended.results.size() > ending.commit) {
+    if (ended.results.size() == count) {
       loan->set_in_transaction(false);
       if (!error && !rows.ran_short()) {
         for (const Wake& wake : ending.at_home) server_.on_wake(wake.claim, wake.given);
@@ -116,7 +114,6 @@ ServerTable::Ending ServerTable::ending_of(Turn& turn, const ServerRows& rows, b
   }
   ending.statements = rows.changes();
   ending.changes = !ending.statements.empty();
-  std::vector<SqlStatement> after;
   for (const Wake& wake : turn.take_wakes()) {
     // Nobody here watches another: there is nothing to learn but a grant.
     if (!wake.given) continue;
@@ -124,12 +121,10 @@ ServerTable::Ending ServerTable::ending_of(Turn& turn, const ServerRows& rows, b
     if (wake.process == server_.process() || wake.process < 0) {
       ending.at_home.push_back(wake);
     } else {
-      server_.wake(wake, rows, ending.statements, after);
+      ending.statements.push_back(server_.wake(wake));
     }
   }
-  ending.commit = ending.statements.size();
   ending.statements.push_back({sql.commit, {}});
-  for (SqlStatement& statement : after) ending.statements.push_back(std::move(statement));
   return ending;
 }
 
@@ -141,27 +136,24 @@ Task<Result<Taken>> ServerTable::take(const Claim& claim, Deadline deadline, std
                                      std::int64_t{claim.ttl.count()}, claim.label};
   const Dialect& sql = server_.dialect();
   std::vector<SqlStatement> statements;
-  if (moves_.moving(key.key, runtime_.now())) {
-    statements.push_back({sql.take_moving, values});
-  } else {
-    for (const std::string& text : sql.take) statements.push_back({text, values});
-  }
+  const bool moving = moves_.moving(key.key, runtime_.now());
+  statements.push_back({moving ? sql.take_moving : sql.take, values});
   const Result<Asked> asked = co_await ask(std::move(statements), deadline, stop);
   if (!asked) co_return asked.failure();
   Taken taken{.sent_at = asked->outcome.sent_at};
   const SqlRows& rows = asked->outcome.results.back();
   if (!rows.empty()) {
     taken.given = Given{token_from(rows.number(0, 0)), claim.ttl};
-    if (!sql.take_moving.empty()) moves_.seen(key.key, rows.bytes(0, 1), runtime_.now());
+    moves_.seen(key.key, rows.bytes(0, 1), runtime_.now());
   }
   co_return taken;
 }
 
 Task<Result<Taken>> ServerTable::acquire(const Claim& claim, bool queue, Deadline deadline,
                                          std::stop_token stop) {
-  // Who stands in the line already wants to know how it stands there.
+  // A claim that is queued already only wants to know its place.
   const bool new_here = !queued_.contains(claim.id);
-  if (queue && new_here && claim.mode != Mode::permit && !server_.dialect().enqueue.empty()) {
+  if (queue && new_here && claim.mode != Mode::permit) {
     const Key key = key_of(claim.name);
     Result<std::optional<Taken>> waits = co_await enqueue(claim, key, deadline, stop);
     if (!waits) co_return waits.failure();
@@ -172,46 +164,35 @@ Task<Result<Taken>> ServerTable::acquire(const Claim& claim, bool queue, Deadlin
       if (!at_once || at_once->given) co_return at_once;
     }
   }
-  Taken taken;
-  std::optional<Failure> refused;
+  Result<Taken> taken = Taken();
   const auto decide = [&](Turn& turn) {
-    taken = {};
-    Turn::Answer answer = turn.acquire(claim, claim.label, queue);
-    if (const Failure* failure = std::get_if<Failure>(&answer)) {
-      refused = *failure;
-      return false;
-    }
-    if (const Given* given = std::get_if<Given>(&answer)) {
-      taken.given = *given;
-    } else {
-      taken.standing.in_the_way = std::move(std::get<InTheWay>(answer));
-      taken.standing.waits = queue;
-    }
-    return true;
+    taken = taken_from(turn.acquire(claim, claim.label, queue), queue);
+    return taken.ok();
   };
   Decide decision = std::ref(decide);
   const Result<Turned> turned = co_await take_turn(
       key_of(claim.name), claim.id, true, std::move(decision), deadline, stop, Urgency::usual);
   if (!turned) co_return turned.failure();
-  if (refused) co_return *refused;
-  taken.sent_at = turned->sent_at;
-  taken.standing.last_token = turned->last_token;
-  taken.in_turn = true;
-  if (taken.standing.waits) queued_.insert(claim.id);
+  if (!taken) co_return taken;
+  taken->sent_at = turned->sent_at;
+  taken->standing.last_token = turned->last_token;
+  taken->in_turn = true;
+  if (taken->standing.waits) queued_.insert(claim.id);
   co_return taken;
 }
 
 Task<Result<std::optional<Taken>>> ServerTable::enqueue(const Claim& claim, const Key& key,
                                                         Deadline deadline, std::stop_token stop) {
-  const Script& script = server_.dialect().enqueue;
-  std::vector<SqlStatement> statements =
-      script.with({key.key, to_value(claim.id), to_row(claim.mode), std::int64_t{claim.permits},
-                   std::int64_t{claim.ttl.count()}, server_.process(),
-                   std::int64_t{claim.outlives_process}, claim.label});
-  const Result<Asked> asked =
-      co_await ask(std::move(statements), deadline, stop, Urgency::usual, script.last);
+  const Dialect& sql = server_.dialect();
+  std::vector<SqlStatement> statements;
+  statements.push_back({sql.hold, {key.key}});
+  statements.push_back({sql.enqueue,
+                        {key.key, to_value(claim.id), to_row(claim.mode),
+                         std::int64_t{claim.permits}, std::int64_t{claim.ttl.count()},
+                         server_.process(), std::int64_t{claim.outlives_process}, claim.label}});
+  const Result<Asked> asked = co_await ask(std::move(statements), deadline, stop);
   if (!asked) co_return asked.failure();
-  const SqlRows& rows = asked->outcome.results.at(script.answer);
+  const SqlRows& rows = asked->outcome.results.back();
   if (rows.empty()) co_return std::optional<Taken>();
   queued_.insert(claim.id);
   Taken taken{.in_turn = true, .sent_at = asked->outcome.sent_at};
@@ -239,7 +220,7 @@ Task<Result<Taken>> ServerTable::look(const Claim& claim, Deadline deadline, std
   if (rows.empty()) co_return taken;
   const std::int64_t server_now = rows.number(0, 0);
   standing.waits = !rows.null(0, 4);
-  standing.holds = !rows.null(0, 1) && claim_from(rows.bytes(0, 1)) == claim.id;
+  standing.holds = !rows.null(0, 1) && claim_from_bytes(rows.bytes(0, 1)) == claim.id;
   InTheWay& found = standing.in_the_way;
   if (!rows.null(0, 1)) {
     found.expires = rows.number(0, 2);
@@ -258,52 +239,24 @@ Task<Result<Taken>> ServerTable::look(const Claim& claim, Deadline deadline, std
 
 // ---- Giving back -------------------------------------------------------------------------------
 
-Task<Result<bool>> ServerTable::pass_on(const Claim& claim, const Key& key, bool& repeated,
-                                        Deadline deadline, Urgency urgency) {
-  const Script& script = server_.dialect().pass_on;
-  std::vector<SqlStatement> statements =
-      script.with({key.key, to_value(claim.id), std::int64_t{Turn::kProvisionalTtl.count()},
-                   server_.process()});
+Task<Result<bool>> ServerTable::release_by(SqlStatement statement, bool& repeated,
+                                           Deadline deadline, Urgency urgency) {
+  std::vector<SqlStatement> statements(1, std::move(statement));
   const Result<Asked> asked =
-      co_await ask(std::move(statements), deadline, std::stop_token(), urgency, script.last);
+      co_await ask(std::move(statements), deadline, std::stop_token(), urgency);
   if (!asked) co_return asked.failure();
   repeated = repeated || asked->repeated;
   if (asked->repeated) let_own_look();
-  tell_own(asked->outcome.results.at(script.answer));
-  co_return asked->outcome.results.at(0).affected > 0;
-}
-
-Task<Result<bool>> ServerTable::give_back(const Claim& claim, const Key& key, bool others_wait,
-                                          bool& repeated, Deadline deadline, Urgency urgency) {
-  const Dialect& sql = server_.dialect();
-  std::vector<SqlStatement> statements;
-  if (others_wait) {
-    statements = sql.hand_over.with({key.key, to_value(claim.id),
-                                     std::int64_t{Turn::kProvisionalTtl.count()}, server_.process(),
-                                     static_cast<std::int64_t>(runtime_.random() >> 1)});
-  } else {
-    const bool moving = moves_.moving(key.key, runtime_.now());
-    statements.push_back({moving ? sql.free_moving : sql.free, {key.key, to_value(claim.id)}});
-  }
-  const std::size_t last = others_wait ? sql.hand_over.last : 0;
-  const Result<Asked> asked =
-      co_await ask(std::move(statements), deadline, std::stop_token(), urgency, last);
-  if (!asked) co_return asked.failure();
-  repeated = repeated || asked->repeated;
-  if (asked->repeated) let_own_look();
-  const std::vector<SqlRows>& results = asked->outcome.results;
-  const std::optional<std::size_t> freed = others_wait ? sql.freed : 0;
-  if (freed && results.at(*freed).affected == 1) co_return true;
-  if (!others_wait || results.at(sql.hand_over.answer).empty()) co_return false;
-  tell_own(results.at(sql.hand_over.answer));
-  co_return true;
+  const SqlRows& answer = asked->outcome.results.at(0);
+  tell_own(answer);
+  co_return answer.affected > 0;
 }
 
 void ServerTable::tell_own(const SqlRows& winner) {
-  // Whose it is, its claim tells: the number of this client may be another one by now.
+  // By its claim: the number of this client may be another one by now.
   if (winner.empty() || !server_.on_wake) return;
   const Given given{token_from(winner.number(0, 2)), Duration(winner.number(0, 3))};
-  server_.on_wake(claim_from(winner.bytes(0, 1)), given);
+  server_.on_wake(claim_from_bytes(winner.bytes(0, 1)), given);
 }
 
 void ServerTable::let_own_look() {
@@ -313,26 +266,20 @@ void ServerTable::let_own_look() {
 Task<Result<bool>> ServerTable::release(const Claim& claim, Deadline deadline, bool holds,
                                         Urgency urgency) {
   const Key key = key_of(claim.name);
-  const bool can_hand_over = !server_.dialect().hand_over.empty();
   const bool has_queued = queued_.erase(claim.id) > 0;
   bool repeated = false;
   if (claim.mode == Mode::exclusive && (holds || !has_queued)) {
-    if (!has_queued) {
-      const Result<bool> freed = co_await give_back(claim, key, false, repeated, deadline, urgency);
-      if (!freed || *freed) co_return freed;
-    }
-    if (!server_.dialect().pass_on.empty()) {
-      const Result<bool> passed = co_await pass_on(claim, key, repeated, deadline, urgency);
-      if (!passed || *passed) co_return passed;
-    }
-    // Perhaps nobody is behind us any more.
-    if (has_queued && can_hand_over && !server_.dialect().freed) {
-      const Result<bool> freed = co_await give_back(claim, key, false, repeated, deadline, urgency);
-      if (!freed || *freed) co_return freed;
-    }
-    if (can_hand_over) {
-      const Result<bool> handed = co_await give_back(claim, key, true, repeated, deadline, urgency);
-      if (!handed || *handed) co_return handed;
+    const Dialect& sql = server_.dialect();
+    const bool moving = moves_.moving(key.key, runtime_.now());
+    const SqlStatement free{moving ? sql.free_moving : sql.free, {key.key, to_value(claim.id)}};
+    const SqlStatement pass_on{sql.pass_on,
+                               {key.key, to_value(claim.id),
+                                std::int64_t{Turn::kProvisionalTtl.count()}, server_.process()}};
+    // Where this claim had to wait, others are likely to wait, too.
+    for (const bool to_next : {has_queued, !has_queued}) {
+      const Result<bool> done =
+          co_await release_by(to_next ? pass_on : free, repeated, deadline, urgency);
+      if (!done || *done) co_return done;
     }
   }
   Turn::Ended ended = Turn::Ended::nothing;
@@ -358,6 +305,32 @@ Task<Result<bool>> ServerTable::evict(const Name& name, Token token, Deadline de
                          std::stop_token(), Urgency::urgent);
   if (!turned) co_return turned.failure();
   co_return turned->repeated || (turned->found && evicted);
+}
+
+// ---- Renewing ----------------------------------------------------------------------------------
+
+Task<bool> ServerTable::renew_together(std::span<const Hold> holds,
+                                       RenewalRequests::Outcomes outcomes, Deadline deadline) {
+  const Dialect& sql = server_.dialect();
+  std::vector<SqlStatement> statements;
+  for (const Hold& hold : holds) {
+    const Claim& claim = hold.claim;
+    statements.push_back({claim.mode == Mode::exclusive ? sql.renew_owner : sql.renew_holder,
+                          {key_of(claim.name).key, to_value(claim.id),
+                           std::int64_t{claim.ttl.count()}, to_row(hold.token)}});
+  }
+  const Result<Asked> asked =
+      co_await requests_.ask(server_.renewals(), std::move(statements), deadline);
+  for (std::size_t i = 0; i < holds.size(); ++i) {
+    if (!asked) {
+      outcomes[i] = asked.failure();
+    } else if (asked->outcome.results.at(i).affected == 1) {
+      outcomes[i] = Grant{holds[i].token, asked->outcome.sent_at, holds[i].claim.ttl};
+    } else {
+      outcomes[i] = no_longer_held(holds[i].claim.name);
+    }
+  }
+  co_return asked.ok();
 }
 
 // ---- Cleaning ----------------------------------------------------------------------------------

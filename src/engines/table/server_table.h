@@ -9,13 +9,13 @@
 //               is believed only when the commit was answered.
 //   time        what has expired is decided by the server's clock alone, read after the row was
 //               locked. What a client believes is counted from before it sent, on its own clock.
-//   renewals    have connections of their own, and a row that somebody keeps locked delays the renewal
-//               of no other: after a batch that got no answer, holds are renewed one by one.
+//   renewals    have connections of their own; see RenewalRequests.
 #pragma once
 
 #include <unordered_set>
 
 #include "engines/table/lock_table.h"
+#include "engines/table/renewal_requests.h"
 #include "engines/table/row_moves.h"
 #include "engines/table/table_server.h"
 
@@ -30,6 +30,9 @@ class ServerTable final : public LockTable {
         server_(*owned_),
         prefix_(std::move(prefix)),
         requests_(runtime, server_, request_timeout),
+        renewing_(runtime, 100,
+                  [this](std::span<const Hold> holds, RenewalRequests::Outcomes outcomes,
+                         Deadline deadline) { return renew_together(holds, outcomes, deadline); }),
         background_(runtime) {}
 
   Waking& waking() override { return server_; }
@@ -39,7 +42,9 @@ class ServerTable final : public LockTable {
   Task<Result<Taken>> look(const Claim& claim, Deadline deadline, std::stop_token stop) override;
   Task<Result<bool>> release(const Claim& claim, Deadline deadline, bool holds,
                              Urgency urgency) override;
-  Task<std::vector<Result<Grant>>> renew(std::span<const Hold> holds, Deadline deadline) override;
+  Task<std::vector<Result<Grant>>> renew(std::span<const Hold> holds, Deadline deadline) override {
+    return renewing_.renew(holds, deadline);
+  }
   Task<Result<bool>> evict(const Name& name, Token token, Deadline deadline) override;
   Task<Result<LockInfo>> inspect(const Name& name, Deadline deadline) override;
   Task<Result<std::vector<LockInfo>>> list(const std::string& prefix, Deadline deadline) override;
@@ -56,13 +61,12 @@ class ServerTable final : public LockTable {
   // False: nothing shall be changed.
   using Decide = std::function<bool(Turn&)>;
 
-  // The short ways; nothing if it takes a turn.
+  // Queues up behind an exclusive holder by one request; nothing if that takes a turn.
   Task<Result<std::optional<Taken>>> enqueue(const Claim& claim, const Key& key, Deadline deadline,
                                              std::stop_token stop);
-  Task<Result<bool>> pass_on(const Claim& claim, const Key& key, bool& repeated, Deadline deadline,
-                             Urgency urgency);
-  Task<Result<bool>> give_back(const Claim& claim, const Key& key, bool others_wait, bool& repeated,
-                               Deadline deadline, Urgency urgency);
+  // The short ways to release: see queue_policy.h. False: nothing was changed.
+  Task<Result<bool>> release_by(SqlStatement statement, bool& repeated, Deadline deadline,
+                                Urgency urgency);
   // If the one that has it now is of this client: the server does not wake those.
   void tell_own(const SqlRows& winner);
   // Something was executed of which the answer was lost, perhaps a hand-over to one of ours, which the
@@ -70,21 +74,18 @@ class ServerTable final : public LockTable {
   void let_own_look();
   using Asked = Requests::Asked;
   Task<Result<Asked>> ask(std::vector<SqlStatement> statements, Deadline deadline,
-                          std::stop_token stop = {}, Urgency urgency = Urgency::usual,
-                          std::optional<std::size_t> last = std::nullopt);
-  // Renews some holds by one request.
-  Task<void> renew_together(std::span<const Hold> holds,
-                            std::span<std::optional<Result<Grant>>> outcomes, Deadline deadline);
+                          std::stop_token stop = {}, Urgency urgency = Urgency::usual);
+  Task<bool> renew_together(std::span<const Hold> holds, RenewalRequests::Outcomes outcomes,
+                            Deadline deadline);
   Task<Result<Turned>> take_turn(Key key, ClaimId claim, bool make, Decide decide,
                                  Deadline deadline, std::stop_token stop, Urgency urgency);
   Task<Result<std::optional<Turned>>> try_turn(const Key& key, const ClaimId& claim, bool make,
                                                const Decide& decide, std::int64_t& line,
                                                bool& repeated, Deadline deadline,
                                                std::stop_token stop, Urgency urgency);
-  // What has to be sent to end the turn.
+  // The request that ends the turn.
   struct Ending {
     std::vector<SqlStatement> statements;
-    std::size_t commit = 0;  // which of them it is
     bool changes = false;
     std::vector<Wake> at_home;  // to be told without the server
   };
@@ -98,12 +99,12 @@ class ServerTable final : public LockTable {
   TableServer& server_;
   std::string prefix_;
   Requests requests_;
+  RenewalRequests renewing_;
   // Claims of ours that have queued, until they are released. Others are likely to queue behind.
   std::unordered_set<ClaimId> queued_;
   RowMoves moves_;
   std::optional<BootTime> clean_at_;
-  BootTime apart_until_{};  // until then holds are renewed by requests of their own
-  TaskGroup background_;    // Last: its tasks end before what they use.
+  TaskGroup background_;  // Last: its tasks end before what they use.
 };
 
 }  // namespace holdfast::internal::table

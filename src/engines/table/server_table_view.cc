@@ -1,4 +1,4 @@
-// What ServerTable shows of the locks.
+// How ServerTable shows the locks.
 #include <algorithm>
 
 #include "engines/table/server_table.h"
@@ -16,7 +16,7 @@ Task<Result<std::vector<LockInfo>>> ServerTable::list(const std::string& prefix,
                                                       Deadline deadline) {
   std::vector<SqlStatement> statements;
   statements.push_back({server_.dialect().names, {}});
-  // Who looks, looks at a crowd as well: not behind all of it.
+  // People look when a lock is contended: not behind all of its waiters.
   const Result<Asked> asked =
       co_await ask(std::move(statements), deadline, std::stop_token(), Urgency::urgent);
   if (!asked) co_return asked.failure();

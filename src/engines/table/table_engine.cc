@@ -2,21 +2,40 @@
 
 #include <algorithm>
 
+#include "engines/kit/expiry_look.h"
+#include "engines/kit/failures.h"
+#include "engines/kit/patience.h"
+#include "engines/kit/withdrawal.h"
+
 namespace holdfast::internal::table {
 
 namespace {
 
 using Urgency = ConnectionPool::Urgency;
 
-Failure cancelled() { return Failure(Code::cancelled, "cancelled by the caller"); }
-
 }  // namespace
+
+Guarantees server_guarantees(const char* engine) {
+  return Guarantees{
+      .engine = engine,
+      .recipe = "table",
+      .exclusion = Exclusion::bounded_by_clocks,
+      .token = TokenStrength::durable_one_node,
+      .wake_up = WakeUp::push,
+      .fairness = Fairness::fifo,
+      .shared_mode = true,
+      .permit_mode = true,
+      .min_ttl = std::chrono::milliseconds(50),
+      .notes =
+          "Leases are rows and outlive connections and restarts. A lock is lost if the server's "
+          "clock is set ahead, or if a failover forgets the newest commits."};
+}
 
 TableEngine::TableEngine(Runtime& runtime, std::unique_ptr<LockTable> table,
                          std::shared_ptr<ServerExaminer> examiner, Duration request_timeout)
     : Engine(runtime),
       examiner_(std::move(examiner)),
-      request_timeout_(request_timeout),
+      deadlines_(runtime, request_timeout, kSqlAnswerGrace),
       table_(std::move(table)),
       waking_(table_->waking()),
       background_(runtime) {
@@ -42,16 +61,16 @@ TableEngine::TableEngine(Runtime& runtime, std::unique_ptr<LockTable> table,
 // ---- Acquiring ---------------------------------------------------------------------------------
 
 Task<Result<Grant>> TableEngine::acquire(const Claim& claim, const Wait& wait) {
-  if (wait.stop.stop_requested()) co_return cancelled();
+  if (wait.stop.stop_requested()) co_return cancelled_by_caller();
   given_up_.erase(claim.id);
-  // Where there was a crowd a moment ago, one does not try to get past it.
+  // A newcomer does not try to get past a queue that was there a moment ago.
   const bool crowded = wait.queue && recently_contended_.contains(claim.name, runtime().now());
   if (claim.mode == Mode::exclusive && !crowded) {
     const Result<Taken> taken = co_await table_->take(claim, answer_deadline(wait), wait.stop);
     if (!taken) {
       if (taken.code() == Code::unknown) expect_late_execution(claim);
       if (!wait.stop.stop_requested()) co_return taken.failure();
-      co_return co_await leave(claim, cancelled());
+      co_return co_await leave(claim, cancelled_by_caller());
     }
     if (taken->given) co_return Grant{taken->given->token, taken->sent_at, claim.ttl};
   }
@@ -72,7 +91,7 @@ Task<Result<Grant>> TableEngine::try_once(const Claim& claim, const Wait& wait) 
   if (!taken) {
     if (taken.code() == Code::unknown) expect_late_execution(claim);
     if (!wait.stop.stop_requested()) co_return taken.failure();
-    co_return co_await leave(claim, cancelled());
+    co_return co_await leave(claim, cancelled_by_caller());
   }
   if (taken->given) co_return Grant{taken->given->token, taken->sent_at, taken->given->ttl};
   co_return Failure::busy(std::move(taken->standing.in_the_way.busy));
@@ -123,7 +142,6 @@ void TableEngine::stand_last(const Waiter& waiter) {
 
 BootTime TableEngine::next_look(const Waiter& self, const Claim& claim, const Standing& standing,
                                 BootTime moved_up) const {
-  constexpr Duration kStagger = std::chrono::milliseconds(3);
   // More than these need not come when the holder's time is over: the first of them serves all.
   constexpr std::uint64_t kVanguard = 4;
   const Duration heartbeat =
@@ -135,26 +153,17 @@ BootTime TableEngine::next_look(const Waiter& self, const Claim& claim, const St
     if (lines_.at(self.key).front() != &self) return look_at;
     look_at = std::min(look_at, now + runtime().jitter(*pace));
   }
-  if (busy.expires_in && busy.rank < kVanguard) {
-    const auto turn = static_cast<Duration::rep>(busy.rank) + 1;
-    look_at = std::min(look_at, now + *busy.expires_in + turn * kStagger);
-  }
+  if (busy.rank < kVanguard) look_at = std::min(look_at, look_after_expiry(busy, now));
   return look_at;
 }
 
 Task<Result<Grant>> TableEngine::wait_in_line(const Claim& claim, const Wait& wait, bool tried) {
-  // Who stands in the line outlasts a server that is being restarted.
-  constexpr Duration kPatience = std::chrono::seconds(30);
   constexpr Duration kPause = std::chrono::milliseconds(100);
   Waiter self(*this, claim);
   bool turn = true;      // a look would not be enough
   bool in_line = false;  // it stood there once
-  BootTime last_answer = runtime().now();
-  // When the last turn was asked for after which we waited, and the last token that had been given
-  // then. The row was ours alone at that moment, so what we are given came later, and its token is
-  // higher. (A look proves neither: a grant may be under way, with its time already read.)
-  BootTime waited_at{};
-  Token given_before;
+  Patience patience(runtime().now());
+  LastTurn last_turn;
   Busy busy;
   BootTime moved_up = runtime().now();  // when its rank last changed
   for (;;) {
@@ -163,10 +172,7 @@ Task<Result<Grant>> TableEngine::wait_in_line(const Claim& claim, const Wait& wa
     BootTime look_at = now + runtime().jitter(kPause);
     if (taken) {
       if (taken->given) co_return Grant{taken->given->token, taken->sent_at, taken->given->ttl};
-      if (taken->in_turn) {
-        waited_at = taken->sent_at;
-        given_before = taken->standing.last_token;
-      }
+      if (taken->in_turn) last_turn = {taken->sent_at, taken->standing.last_token};
       waking_.now_waiting(self.key);
       recently_contended_.add(claim.name, now);
       const std::uint64_t rank = taken->standing.in_the_way.busy.rank;
@@ -174,18 +180,17 @@ Task<Result<Grant>> TableEngine::wait_in_line(const Claim& claim, const Wait& wa
       if (in_line && rank > busy.rank) stand_last(self);
       in_line = true;
       turn = false;
-      last_answer = now;
+      patience.answered(now);
       look_at = next_look(self, claim, taken->standing, moved_up);
       busy = std::move(taken->standing.in_the_way.busy);
     } else {
-      const bool passing = taken.code() == Code::unreachable || taken.code() == Code::unknown;
-      if (wait.stop.stop_requested()) co_return co_await leave(claim, cancelled());
+      if (wait.stop.stop_requested()) co_return co_await leave(claim, cancelled_by_caller());
       // The short way was answered, or the queue: somebody has it, and our time is over.
       const bool known = in_line || (tried && claim.mode == Mode::exclusive);
       if (known && taken.code() == Code::unreachable && wait.deadline.passed(now)) {
         co_return co_await leave(claim, Failure::busy(std::move(busy)));
       }
-      if (!in_line || !passing || now - last_answer > kPatience || wait.deadline.passed(now)) {
+      if (!in_line || !patience.covers(taken.code(), now) || wait.deadline.passed(now)) {
         if (taken.code() == Code::unknown) expect_late_execution(claim);
         co_return co_await leave(claim, taken.failure());
       }
@@ -195,13 +200,13 @@ Task<Result<Grant>> TableEngine::wait_in_line(const Claim& claim, const Wait& wa
     turn = std::exchange(self.must_ask, false);
     if (self.given) {
       const Given given = *std::exchange(self.given, std::nullopt);
-      if (given.token <= given_before) continue;  // The news is older than our place.
-      const Grant grant{given.token, waited_at, given.ttl};
+      if (given.token <= last_turn.last_token) continue;  // The news is older than our place.
+      const Grant grant{given.token, last_turn.sent_at, given.ttl};
       // One that is half over may have been taken away meanwhile: ask, which also renews it.
       if (runtime().now() < grant.counted_from + grant.ttl / 2) co_return grant;
       turn = true;
     } else if (woken == Woken::cancelled) {
-      co_return co_await leave(claim, cancelled());
+      co_return co_await leave(claim, cancelled_by_caller());
     } else if (wait.deadline.passed(runtime().now())) {
       co_return co_await leave(claim, Failure::busy(std::move(busy)));
     }
@@ -209,19 +214,10 @@ Task<Result<Grant>> TableEngine::wait_in_line(const Claim& claim, const Wait& wa
 }
 
 Task<Result<Grant>> TableEngine::leave(const Claim& claim, Failure why) {
-  // Whoever gave up waiting should not wait much longer; what is unknown is ended in the
-  // background. Also ends a hold that was granted this very moment.
-  constexpr Duration kLongest = std::chrono::seconds(3);
-  const Deadline deadline = Deadline::at(runtime().now() + kLongest);
-  const Result<bool> left = co_await table_->release(claim, deadline, false, Urgency::urgent);
-  if (!left && left.code() == Code::misconfigured) co_return left.failure();
-  if (!left) {
-    co_return Failure(Code::unknown,
-                      why.message() + "; and the claim could not be taken back: " + left.message());
-  }
-  // It is known now: nothing is held.
-  if (why.code() == Code::unknown) co_return Failure(Code::unreachable, why.message());
-  co_return why;
+  // Also ends a hold that was granted this very moment.
+  const Result<bool> left =
+      co_await table_->release(claim, deadlines_.withdrawal(), false, Urgency::urgent);
+  co_return after_withdrawal(why, left);
 }
 
 void TableEngine::expect_late_execution(const Claim& claim) {
@@ -235,7 +231,7 @@ Task<void> TableEngine::sweep(Claim claim) {
     const Woken woken =
         co_await sleep_until(runtime(), runtime().now() + pause, background_.stop_token());
     if (woken == Woken::cancelled || !given_up_.contains(claim.id)) co_return;
-    const Deadline limit = request_deadline(Deadline::never());
+    const Deadline limit = deadlines_.request(Deadline::never());
     static_cast<void>(co_await table_->release(claim, limit, true, Urgency::urgent));
     if (runtime().now() >= end) break;
   }
@@ -257,36 +253,35 @@ void TableEngine::on_wake(const ClaimId& claim, const std::optional<Given>& give
 
 Task<std::vector<Result<Grant>>> TableEngine::renew(std::span<const Hold> holds,
                                                     Deadline deadline) {
-  co_return co_await table_->renew(holds, request_deadline(deadline));
+  co_return co_await table_->renew(holds, deadlines_.request(deadline));
 }
 
 Task<Result<bool>> TableEngine::release(const Claim& claim, Deadline deadline) {
-  co_return co_await table_->release(claim, request_deadline(deadline), true, Urgency::release);
+  co_return co_await table_->release(claim, deadlines_.request(deadline), true, Urgency::release);
 }
 
 Task<Result<void>> TableEngine::detach(const Hold& hold, Deadline deadline) {
   // A row ends by release or by its ttl in any case: it only has to be there.
   const std::vector<Result<Grant>> renewed =
-      co_await table_->renew(std::span(&hold, 1), request_deadline(deadline));
+      co_await table_->renew(std::span(&hold, 1), deadlines_.request(deadline));
   if (!renewed.front()) co_return renewed.front().failure();
   co_return Result<void>();
 }
 
 Task<Result<std::vector<LockInfo>>> TableEngine::list(const std::string& prefix,
                                                       Deadline deadline) {
-  co_return co_await table_->list(prefix, request_deadline(deadline));
+  co_return co_await table_->list(prefix, deadlines_.request(deadline));
 }
 
 Task<Result<LockInfo>> TableEngine::inspect(const Name& name, Deadline deadline) {
-  co_return co_await table_->inspect(name, request_deadline(deadline));
+  co_return co_await table_->inspect(name, deadlines_.request(deadline));
 }
 
 Task<Result<void>> TableEngine::evict(const Name& name, Token token, Deadline deadline) {
-  const Result<bool> evicted = co_await table_->evict(name, token, request_deadline(deadline));
+  const Result<bool> evicted = co_await table_->evict(name, token, deadlines_.request(deadline));
   if (!evicted) co_return evicted.failure();
   if (*evicted) co_return Result<void>();
-  co_return Failure(Code::not_held, "'" + name.display() + "' is not held with token " +
-                                        token.str() + "; nothing was changed");
+  co_return not_held_with(name, token);
 }
 
 Task<void> TableEngine::close() {

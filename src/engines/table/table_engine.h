@@ -1,5 +1,5 @@
-// TableEngine: locks as rows at a database server. Who waits stands in the table as well, and is
-// woken; see Waking for how. Inside the loop only.
+// TableEngine: locks as rows at a database server. Waiters are rows as well, and are woken; see Waking for how. Inside
+// the loop only.
 #pragma once
 
 #include <list>
@@ -9,9 +9,11 @@
 
 #include "base/known_server.h"
 #include "engines/kit/contention_history.h"
+#include "engines/kit/deadlines.h"
 #include "engines/table/lock_table.h"
 #include "holdfast/engine.h"
 #include "holdfast/options.h"
+#include "sql/answer_grace.h"
 
 namespace holdfast::internal::table {
 
@@ -22,7 +24,7 @@ class TableEngine final : public Engine {
 
   const Guarantees& guarantees() const override { return examiner_->guarantees(); }
   Task<Result<Examination>> examine(Deadline deadline) override {
-    return examiner_->examine(request_deadline(deadline));
+    return examiner_->examine(deadlines_.request(deadline));
   }
   Task<Result<Grant>> acquire(const Claim& claim, const Wait& wait) override;
   Task<std::vector<Result<Grant>>> renew(std::span<const Hold> holds, Deadline deadline) override;
@@ -34,6 +36,13 @@ class TableEngine final : public Engine {
   Task<void> close() override;
 
  private:
+  // The last turn after which a claim waited: when it was asked for, and the last token that had been given then. The row
+  // was ours alone at that moment, so what the claim is given came later, and its token is higher. (A look proves
+  // neither: a grant may be under way, with its time already read.)
+  struct LastTurn {
+    BootTime sent_at{};
+    Token last_token;
+  };
   // A claim of this client that stands in the queue.
   struct Waiter {
     Waiter(TableEngine& the_engine, const Claim& claim)
@@ -65,16 +74,10 @@ class TableEngine final : public Engine {
   // It had lost its place in the queue, and queued again.
   void stand_last(const Waiter& waiter);
 
-  Deadline request_deadline(Deadline limit) const {
-    return limit.sooner(runtime().now() + request_timeout_);
-  }
-  // A question that is asked shortly before the wait is over, or by one who does not wait at all,
-  // should still be answered: what is given up may be executed later, and stay for its ttl. Who waits
-  // may do so for a connection, too.
+  // A waiter may wait for a connection, too: only its requests have the request timeout.
   Deadline answer_deadline(const Wait& wait) const {
-    constexpr Duration kGrace = std::chrono::seconds(1);
-    const Deadline limit = wait.deadline.later(runtime().now() + kGrace);
-    return wait.queue ? limit : request_deadline(limit);
+    if (!wait.queue) return deadlines_.answer(wait);
+    return wait.deadline.later(runtime().now() + kSqlAnswerGrace);
   }
   Task<Result<Grant>> try_once(const Claim& claim, const Wait& wait);
   // `tried`: it is known that somebody has it.
@@ -92,7 +95,7 @@ class TableEngine final : public Engine {
   void on_wake(const ClaimId& claim, const std::optional<Given>& given);
 
   std::shared_ptr<ServerExaminer> examiner_;
-  Duration request_timeout_;
+  const Deadlines deadlines_;
   std::unordered_map<ClaimId, Waiter*> waiters_;
   std::unordered_map<std::string, Line> lines_;  // the same by key, in the order in which they came
   ContentionHistory recently_contended_;
@@ -101,5 +104,8 @@ class TableEngine final : public Engine {
   Waking& waking_;
   TaskGroup background_;  // Last: its tasks end before what they use.
 };
+
+// Of recipe=table at a database server.
+Guarantees server_guarantees(const char* engine);
 
 }  // namespace holdfast::internal::table

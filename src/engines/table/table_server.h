@@ -18,16 +18,14 @@ class TableServer : public Waking, public SqlJudge {
   virtual ConnectionPool& connections() = 0;
   // Connections for renewals alone: whatever other calls wait for, leases are kept.
   virtual ConnectionPool& renewals() = 0;
-  // What a waiter has to say with a look at its lock.
+  // Sent by a waiter with each look at its lock.
   virtual std::vector<SqlStatement> with_look(const std::string& /*key*/, const ClaimId&) {
     return {};
   }
   // As whom; 0 before the first listen(). Another one when the connection that listened was lost.
   virtual ProcessId process() const = 0;
-  // What has to be sent to wake somebody in another process: `inside` the transaction, or right
-  // `after` it, in the same request. What is sent after it may fail.
-  virtual void wake(const Wake& wake, const ServerRows& rows, std::vector<SqlStatement>& inside,
-                    std::vector<SqlStatement>& after) = 0;
+  // Wakes a waiter of another process, once the transaction is committed that it stands in.
+  virtual SqlStatement wake(const Wake& wake) = 0;
 };
 
 }  // namespace holdfast::internal::table

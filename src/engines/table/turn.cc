@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "engines/kit/failures.h"
+#include "engines/table/queue_policy.h"
+
 namespace holdfast::internal::table {
 
 // ---- Acquiring ---------------------------------------------------------------------------------
@@ -13,10 +16,7 @@ Turn::Answer Turn::acquire(const Claim& claim, const std::optional<std::string>&
   if (claim.mode == Mode::permit && row_.permits != claim.permits) {
     const bool in_use = row_.sharing > 0 && row_.sharing_mode == Mode::permit;
     if (in_use || rows_.permit_awaited()) {
-      return Failure(Code::invalid_argument,
-                     "'" + claim.name.display() + "' is a semaphore of " +
-                         std::to_string(row_.permits) + " permits, not of " +
-                         std::to_string(claim.permits) + "; all its users must agree");
+      return other_permits(claim, row_.permits);
     }
     row_.permits = claim.permits;
   }
@@ -74,7 +74,7 @@ InTheWay Turn::in_the_way_of(const ClaimId& id) {
   found.busy.rank = rows_.count_before(place);
   const ProcessId before = rows_.process_before(place);
   if (before != 0) found.ahead.push_back(before);
-  // Whoever waits behind another process watches that one: it takes over, or dies and tells.
+  // A claim behind another process watches that one: it takes over, or dies and tells.
   const bool watch_holders = found.ahead.empty();
   const auto see_holder = [&](ProcessId process, std::int64_t token, std::int64_t expires,
                               const std::optional<std::string>& label) {
@@ -111,11 +111,12 @@ std::optional<Given> Turn::serve(const ClaimId* self) {
       break;
     }
     const bool is_self = self && next->claim == *self;
-    const bool dead = !is_self && rows_.gone(next->process);
-    if (!dead && !admits(row_.holders(), next->mode, next->permits)) break;
+    const bool gone = !is_self && rows_.gone(next->process);
+    const HeadFate fate = fate_of_head(row_.holders(), next->mode, next->permits, gone);
+    if (fate == HeadFate::waits) break;
     rows_.remove_waiter(next->seq);
     --row_.waiting;
-    if (dead) continue;
+    if (fate == HeadFate::dropped) continue;
     const Duration ttl = is_self ? next->ttl : std::min(next->ttl, kProvisionalTtl);
     const Given given = grant(*next, ttl);
     granted_together = granted_together || next->mode != Mode::exclusive;
@@ -161,7 +162,7 @@ Given Turn::grant(const WaiterRow& winner, Duration ttl) {
   return Given{token_from(row_.token), ttl};
 }
 
-// ---- Who is gone -------------------------------------------------------------------------------
+// ---- Ended holds -------------------------------------------------------------------------------
 
 void Turn::drop_ended() {
   if (row_.owner) {
@@ -216,7 +217,7 @@ bool Turn::remove_waiter(const ClaimId& id) {
   if (!place) return false;
   rows_.remove_waiter(*place);
   --row_.waiting;
-  // Whoever stood behind us was watching us.
+  // The waiter behind us was watching us.
   if (const std::optional<WaiterRow> next = rows_.behind(*place)) {
     wakes_.push_back({next->process, next->claim, std::nullopt});
   }

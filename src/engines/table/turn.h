@@ -1,6 +1,6 @@
-// Turn: what a caller's turn at one lock comes to. The one core of all lock tables: drop who is dead
-// or expired, serve the queue, and see what is left for the caller. It changes the row that it is
-// given and the rows beside it; reading, writing and telling the winners is the store's business.
+// Turn: a caller's turn at one lock, the one core of all lock tables: drops the dead and the expired, serves the queue,
+// and says what is left for the caller. It changes the row that it is given and the rows beside it; reading, writing and
+// telling the winners is the store's business.
 //
 // REQUIRES: for as long as it lives, nobody else changes this lock's rows.
 #pragma once
@@ -12,7 +12,6 @@
 
 namespace holdfast::internal::table {
 
-// What somebody was given.
 struct Given {
   Token token;
   Duration ttl{};
@@ -51,7 +50,6 @@ class Turn {
   Ended release(const ClaimId& id);
   // True if there was a holder with this token.
   bool evict(Token token);
-  // Whether it stands in the queue.
   bool waits(const ClaimId& id) const;
   // The rows of this moment, without those who are gone.
   LockInfo describe(const Name& name);

@@ -6,13 +6,14 @@
 #include "base/text.h"
 #include "base/unreachable_instead_of_unknown.h"
 #include "base/url.h"
-#include "client/versioned_store.h"
+#include "versioned/store.h"
 
 namespace holdfast {
 
 using internal::RealRuntime;
 using internal::run_blocking;
 using internal::SqlRows;
+using internal::SqlStatement;
 using internal::Url;
 using internal::VersionedStore;
 
@@ -40,7 +41,7 @@ struct Versioned::Impl {
   std::unique_ptr<VersionedStore> store;
 };
 
-// As a client's core ends: see client.cc.
+// Ends as a client's core does: see client/client.cc.
 void Versioned::Impl::destroy(Impl* impl) {
   if (impl->runtime.forked()) return;
   const auto end = [impl] {
@@ -60,7 +61,7 @@ Task<void> Versioned::Impl::stop() {
 }
 
 Task<Result<std::optional<Versioned::Row>>> Versioned::Impl::read(std::string key) {
-  const Result<SqlRows> rows = co_await store->read(std::move(key), deadline());
+  const Result<SqlRows> rows = co_await store->run(store->reading(key), deadline());
   if (!rows) co_return internal::unreachable_instead_of_unknown(rows.failure());
   if (rows->empty()) co_return std::optional<Row>();
   Row row;
@@ -72,10 +73,12 @@ Task<Result<std::optional<Versioned::Row>>> Versioned::Impl::read(std::string ke
 Task<Result<Versioned::Written>> Versioned::Impl::change(std::string key,
                                                          std::optional<std::uint64_t> version,
                                                          std::vector<Value> values) {
-  Task<Result<SqlRows>> changing =
-      version ? store->write(std::move(key), *version, std::move(values), deadline())
-              : store->insert(std::move(key), std::move(values), deadline());
-  const Result<SqlRows> rows = co_await std::move(changing);
+  const Deadline limit = deadline();
+  const Result<void> fits = co_await store->check(key, values, limit);
+  if (!fits) co_return fits.failure();
+  SqlStatement statement =
+      version ? store->writing(key, *version, values) : store->inserting(key, values);
+  const Result<SqlRows> rows = co_await store->run(std::move(statement), limit);
   if (!rows) co_return rows.failure();
   Written written;
   written.conflict = rows->affected == 0;

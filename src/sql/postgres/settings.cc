@@ -1,10 +1,9 @@
-#include "engines/postgres/settings.h"
+#include "sql/postgres/settings.h"
 
 #include <algorithm>
 #include <array>
 
-#include "engines/kit/url_reader.h"
-#include "wire/server_group.h"
+#include "sql/url.h"
 
 namespace holdfast::internal::postgres {
 
@@ -19,26 +18,14 @@ constexpr const char* kSystemAuthorities = "/etc/ssl/certs/ca-certificates.crt";
 // The directory, as PostgreSQL's own programs have it, or the socket in it, whose name ends with the port.
 void read_socket(UrlReader& reader, PostgresLogin& login) {
   constexpr std::string_view kSocket = "/.s.PGSQL.";
-  const std::string* const path = reader.option("socket");
+  const std::string* const path = read_socket_path(reader, login.group != nullptr);
   if (!path) return;
-  reader.require(!login.group, "socket is one server, and there are several hosts");
   const std::size_t name = path->rfind(kSocket);
   login.endpoint.unix_path = path->substr(0, name);
   if (name == std::string::npos) return;
   const auto port = number_in(std::string_view(*path).substr(name + kSocket.size()), 1, 65535);
   reader.require(port.has_value(), "'" + *path + "' is not a socket of PostgreSQL");
   login.endpoint.port = static_cast<std::uint16_t>(port.value_or(0));
-}
-
-void read_servers(UrlReader& reader, PostgresLogin& login) {
-  const std::vector<Endpoint> servers = reader.servers(kPort);
-  login.endpoint = servers.front();
-  if (servers.size() > ServerGroup::kMost) return reader.refuse("there are more than 16 servers");
-  if (servers.size() > 1) {
-    login.group = std::make_shared<ServerGroup>(servers);
-    login.endpoint = login.group->together();
-  }
-  read_socket(reader, login);
 }
 
 void read_tls(UrlReader& reader, const Url& url, PostgresLogin& login) {
@@ -80,7 +67,8 @@ Result<Settings> settings_from(const Url& url, const ClientOptions& options) {
   settings.login.password = url.password;
   if (url.path.size() > 1) settings.login.database = url.path.substr(1);
   read_recipe(reader, settings);
-  read_servers(reader, settings.login);
+  settings.login.group = read_servers(reader, kPort, settings.login.endpoint);
+  read_socket(reader, settings.login);
   reader.text("prefix", settings.prefix);
   reader.text("schema", settings.schema);
   reader.text("application_name", settings.login.application);

@@ -1,4 +1,4 @@
-#include "engines/table/admission.h"
+#include "engines/table/queue_policy.h"
 
 #include <gtest/gtest.h>
 
@@ -40,6 +40,21 @@ TEST(AdmissionTest, PermitsAreAdmittedUpToTheirNumber) {
   EXPECT_FALSE(admits(permits(1), Mode::permit, 1));
   EXPECT_FALSE(admits(permits(1), Mode::exclusive, 2));
   EXPECT_FALSE(admits(permits(1), Mode::shared, 2));
+}
+
+TEST(QueuePolicy, ADeadHeadIsDroppedWhetherTheLockIsFreeOrNot) {
+  EXPECT_EQ(table::fate_of_head(Holders{}, Mode::exclusive, 1, true), table::HeadFate::dropped);
+  EXPECT_EQ(table::fate_of_head(Holders{.exclusive = true}, Mode::shared, 1, true),
+            table::HeadFate::dropped);
+}
+
+TEST(QueuePolicy, ALivingHeadWaitsForItsTurn) {
+  EXPECT_EQ(table::fate_of_head(Holders{}, Mode::exclusive, 1, false), table::HeadFate::granted);
+  EXPECT_EQ(table::fate_of_head(Holders{.exclusive = true}, Mode::exclusive, 1, false),
+            table::HeadFate::waits);
+  EXPECT_EQ(table::fate_of_head(Holders{.sharing = 1, .sharing_mode = Mode::shared},
+                                Mode::exclusive, 1, false),
+            table::HeadFate::waits);
 }
 
 }  // namespace

@@ -21,6 +21,11 @@ struct Settings {
   bool connections_given = false;  // by the URL
   Duration connect_timeout{};
   Duration request_timeout{};
+
+  // Names the server.
+  Failure failure(Code code, const std::string& why) const {
+    return Failure(code, "PostgreSQL at " + login.endpoint.display() + ": " + why);
+  }
 };
 
 // invalid_argument, with the form of the URL, if it does not parse.

@@ -32,7 +32,7 @@ constexpr std::string_view kWritersOnly = R"lua(
 if ARGV[2] ~= 'exclusive' then return {-1, 'only an exclusive token may write'} end
 )lua";
 
-// What comes before a token is checked: nothing is written here. Lua's numbers are doubles, exact
+// Runs before a token is checked, and writes nothing. Lua's numbers are doubles, exact
 // up to 2^53 only, so tokens stay text: of two numbers without leading zeros the longer is higher.
 //
 // The mark's own key has the highest token of all: programs without modes know no other. The
@@ -142,7 +142,6 @@ std::optional<Failure> problem_with(std::string_view key) {
 // ---- The loop and what is in it ----------------------------------------------------------------
 
 struct RedisFence::Impl {
-  // What is done with the data.
   struct Request {
     std::string key;  // prefix included
     std::optional<Ticket> ticket;
@@ -178,7 +177,7 @@ struct RedisFence::Impl {
   std::optional<CommandExecutor> executor;
 };
 
-// As a client's core ends: see client.cc.
+// Ends as a client's core does: see client/client.cc.
 void RedisFence::Impl::destroy(Impl* impl) {
   if (impl->runtime.forked()) return;
   const auto end = [impl] {
@@ -232,7 +231,7 @@ Task<Result<CommandExecutor::Performed>> RedisFence::Impl::run(Script& script,
   Result<CommandExecutor::Performed> performed =
       co_await executor->perform(keys, std::cref(invocation_for), false, deadline);
   if (!performed || !request.ticket) co_return performed;
-  // What was refused, the replicas need not have: a refusal is never wrong.
+  // A refusal need not be replicated: it is never wrong.
   if (refusal(request.key, *request.ticket, performed->answer.reply)) co_return performed;
   const Result<void> confirmed =
       co_await executor->replicated(*performed->node, performed->answer.generation, deadline);

@@ -1,7 +1,6 @@
-#include "engines/mysql/settings.h"
+#include "sql/mysql/settings.h"
 
-#include "engines/kit/url_reader.h"
-#include "wire/server_group.h"
+#include "sql/url.h"
 
 namespace holdfast::internal::mysql {
 
@@ -14,17 +13,9 @@ constexpr const char* kForm =
     "write mysql://USER:PASSWORD@HOST[:PORT][,HOST[:PORT]…]/DATABASE[?recipe=table|named|row]"
     "[&OPTION=VALUE]";
 
-void read_servers(UrlReader& reader, MariadbSettings& connection) {
-  const std::vector<Endpoint> servers = reader.servers(kPort);
-  connection.endpoint = servers.front();
-  if (servers.size() > ServerGroup::kMost) return reader.refuse("there are more than 16 servers");
-  if (servers.size() > 1) {
-    connection.group = std::make_shared<ServerGroup>(servers);
-    connection.endpoint = connection.group->together();
-  }
-  if (const std::string* socket = reader.option("socket")) {
-    reader.require(!connection.group, "socket is one server, and there are several hosts");
-    connection.endpoint = Endpoint{.host = "localhost", .port = 0, .unix_path = *socket};
+void read_socket(UrlReader& reader, MariadbSettings& connection) {
+  if (const std::string* path = read_socket_path(reader, connection.group != nullptr)) {
+    connection.endpoint = Endpoint{.host = "localhost", .port = 0, .unix_path = *path};
   }
 }
 
@@ -50,7 +41,8 @@ Result<Settings> settings_from(const Url& url, const ClientOptions& options) {
   connection.password = url.password;
   connection.database = url.path.substr(url.path.starts_with('/') ? 1 : 0);
   read_recipe(reader, settings.recipe);
-  read_servers(reader, connection);
+  connection.group = read_servers(reader, kPort, connection.endpoint);
+  read_socket(reader, connection);
   reader.require(!connection.database.empty(), "the database is missing");
   reader.require(connection.database.find('/') == std::string::npos,
                  "'" + connection.database + "' is not the name of a database");

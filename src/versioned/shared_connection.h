@@ -1,45 +1,24 @@
-// Shared by the stores of versioned rows in database servers. Inside the loop only.
+// SharedConnection: one connection to a database server, opened when it is needed. Calls wait for each other. Inside
+// the loop only.
 #pragma once
 
 #include <functional>
 #include <memory>
-#include <string>
 
-#include "client/versioned_store.h"
+#include "holdfast/runtime.h"
+#include "wire/sql_connection.h"
 
 namespace holdfast::internal {
 
-// "bank.accounts" with each part in the marks that the database wants.
-inline std::string quoted(const std::string& identifier, char mark) {
-  std::string text(1, mark);
-  for (const char c : identifier) {
-    if (c == '.') {
-      text.append(1, mark).append(".").append(1, mark);
-    } else {
-      text.append(c == mark ? 2 : 1, c);
-    }
-  }
-  return text + mark;
-}
-
-inline SqlValue value_of(const Versioned::Value& value) {
-  return value ? SqlValue(*value) : SqlValue(nullptr);
-}
-
-// The answer to a read: the version, and a cell for each column. (A key need not be unique, alas.)
-inline SqlShape versioned_row(std::size_t columns) {
-  return rows_of("n" + std::string(columns, 'b'));
-}
-
-// One connection, opened when it is needed. Calls wait for each other.
-class Line {
+class SharedConnection {
  public:
   using Open = std::function<Task<Result<std::unique_ptr<SqlConnection>>>(Deadline)>;
-  Line(Runtime& runtime, Open open) : runtime_(runtime), free_(runtime), open_(std::move(open)) {
+  SharedConnection(Runtime& runtime, Open open)
+      : runtime_(runtime), free_(runtime), open_(std::move(open)) {
     free_.set();
   }
 
-  // The failure of an error is the caller's business.
+  // Errors of the server are for the caller to judge.
   Task<Result<SqlOutcome>> run(SqlStatement statement, Deadline deadline) {
     while (!free_.is_set()) {
       if (co_await free_.wait(deadline) != Woken::signalled) {
@@ -73,10 +52,5 @@ class Line {
   BootTime last_used_;
   std::unique_ptr<SqlConnection> connection_;
 };
-
-Result<std::unique_ptr<VersionedStore>> open_versioned_postgres(const Url& url,
-                                                                const VersionedTable& table,
-                                                                Runtime& runtime,
-                                                                const ClientOptions& options);
 
 }  // namespace holdfast::internal

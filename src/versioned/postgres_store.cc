@@ -1,8 +1,9 @@
 // Versioned rows in PostgreSQL.
-#include "client/versioned_line.h"
-#include "engines/postgres/session_settings.h"
-#include "engines/postgres/settings.h"
-#include "wire/postgres_connection.h"
+#include "sql/postgres/errors.h"
+#include "sql/postgres/session.h"
+#include "versioned/shared_connection.h"
+#include "versioned/statements.h"
+#include "versioned/store.h"
 
 namespace holdfast::internal {
 
@@ -25,9 +26,9 @@ class PostgresStore final : public VersionedStore {
         table_(quoted(table.table, '"')),
         key_(quoted(table.key, '"')),
         version_(quoted(table.version, '"')),
-        line_(runtime, [this](Deadline deadline) { return open(deadline); }) {}
+        connection_(runtime, [this](Deadline deadline) { return open(deadline); }) {}
 
-  Task<Result<SqlRows>> read(std::string key, Deadline deadline) override {
+  SqlStatement reading(const std::string& key) const override {
     std::string text = "SELECT t." + version_;
     for (const std::string& name : names_.columns) {
       const std::string column = "t." + quoted(name, '"');
@@ -36,26 +37,24 @@ class PostgresStore final : public VersionedStore {
               "::text, 3), 'hex') ELSE convert_to(" + column + "::text, 'UTF8') END";
     }
     SqlStatement statement{
-        text + " FROM " + table_ + " t WHERE t." + key_ + " = (" + record(0) + ")." + key_,
-        {std::move(key)}};
+        text + " FROM " + table_ + " t WHERE t." + key_ + " = (" + record(0) + ")." + key_, {key}};
     statement.answer = versioned_row(names_.columns.size());
-    return run(std::move(statement), deadline);
+    return statement;
   }
-  Task<Result<SqlRows>> write(std::string key, std::uint64_t version, std::vector<Value> values,
-                              Deadline deadline) override {
+  SqlStatement writing(const std::string& key, std::uint64_t version,
+                       const std::vector<Value>& values) const override {
     std::string text = "UPDATE " + table_ + " AS t SET " + version_ + " = t." + version_ + " + 1";
     for (const std::string& column : names_.columns) {
       text += ", " + quoted(column, '"') + " = r." + quoted(column, '"');
     }
-    SqlStatement statement{"", values_of(std::move(key), values)};
+    SqlStatement statement{"", values_of(key, values)};
     statement.values.emplace_back(static_cast<std::int64_t>(version));
     statement.text = text + " FROM " + record(values.size()) + " r WHERE t." + key_ + " = r." +
                      key_ + " AND t." + version_ + " = $" +
                      std::to_string(statement.values.size()) + "::bigint";
-    return run(std::move(statement), deadline);
+    return statement;
   }
-  Task<Result<SqlRows>> insert(std::string key, std::vector<Value> values,
-                               Deadline deadline) override {
+  SqlStatement inserting(const std::string& key, const std::vector<Value>& values) const override {
     std::string columns;
     std::string sources;
     for (const std::string& column : names_.columns) {
@@ -65,30 +64,22 @@ class PostgresStore final : public VersionedStore {
     SqlStatement statement{"INSERT INTO " + table_ + " (" + key_ + ", " + version_ + columns +
                                ") SELECT r." + key_ + ", 1" + sources + " FROM " +
                                record(values.size()) + " r ON CONFLICT DO NOTHING",
-                           values_of(std::move(key), values)};
-    return run(std::move(statement), deadline);
+                           values_of(key, values)};
+    return statement;
+  }
+
+  Task<Result<SqlRows>> run(SqlStatement statement, Deadline deadline) override {
+    Result<SqlOutcome> outcome = co_await connection_.run(std::move(statement), deadline);
+    if (!outcome) co_return outcome.failure();
+    if (outcome->ok()) co_return std::move(outcome->results.back());
+    const SqlError& error = *outcome->error;
+    if (postgres::refuses_value(error) && !error.may_have_run) {
+      co_return settings_.failure(Code::invalid_argument, error.message);
+    }
+    co_return postgres::failure_of(settings_, error);
   }
 
  private:
-  Failure failure_of(const SqlError& error) const {
-    const std::string_view kind = std::string_view(error.state).substr(0, 2);
-    const bool passing = error.lost || kind == "40" || kind == "53" || kind == "57";
-    const bool misfit = kind == "22" || kind == "23";
-    const Code code = error.may_have_run ? Code::unknown
-                      : passing          ? Code::unreachable
-                      : misfit           ? Code::invalid_argument
-                                         : Code::misconfigured;
-    return Failure(code,
-                   "PostgreSQL at " + settings_.login.endpoint.display() + ": " + error.message);
-  }
-
-  Task<Result<SqlRows>> run(SqlStatement statement, Deadline deadline) {
-    Result<SqlOutcome> outcome = co_await line_.run(std::move(statement), deadline);
-    if (!outcome) co_return outcome.failure();
-    if (outcome->ok()) co_return std::move(outcome->results.back());
-    co_return failure_of(*outcome->error);
-  }
-
   static std::string is_bytea(const std::string& column) {
     return "pg_typeof(" + column + ") = 'bytea'::regtype";
   }
@@ -107,30 +98,17 @@ class PostgresStore final : public VersionedStore {
     for (std::size_t i = 0; i < values; ++i) object += ", " + member(names_.columns[i], i + 2);
     return "jsonb_populate_record(NULL::" + table_ + ", jsonb_build_object(" + object + "))";
   }
-  static std::vector<SqlValue> values_of(std::string key, const std::vector<Value>& values) {
-    std::vector<SqlValue> all{std::move(key)};
+  static std::vector<SqlValue> values_of(const std::string& key, const std::vector<Value>& values) {
+    std::vector<SqlValue> all{key};
     for (const Value& value : values) all.push_back(value_of(value));
     return all;
   }
   Task<Result<std::unique_ptr<SqlConnection>>> open(Deadline deadline) {
-    Result<std::unique_ptr<PostgresConnection>> made =
-        co_await PostgresConnection::connect(runtime_, settings_.login, deadline);
-    if (!made) co_return made.failure();
-    std::vector<SqlStatement> setup(1);
-    setup[0].text = "SELECT " + postgres::session_settings(settings_) +
-                    ", set_config('statement_timeout', '0', false),"
-                    " set_config('idle_session_timeout', '10min', false),"
-                    " set_config('standard_conforming_strings', 'on', false)";
-    for (SqlStatement& statement : postgres::use_schema(settings_, (*made)->backend_pid())) {
-      setup.push_back(std::move(statement));
-    }
-    const SqlOutcome ready = co_await (*made)->run(std::move(setup), deadline);
-    if (!ready.ok()) {
-      SqlError error = *ready.error;
-      error.may_have_run = false;
-      co_return failure_of(error);
-    }
-    co_return std::unique_ptr<SqlConnection>(std::move(made).value());
+    const postgres::SessionUse use{.own_backend = false};
+    Result<postgres::NewSession> session =
+        co_await postgres::open_session(runtime_, settings_, use, deadline);
+    if (!session) co_return session.failure();
+    co_return std::unique_ptr<SqlConnection>(std::move(session->connection));
   }
 
   Runtime& runtime_;
@@ -139,15 +117,15 @@ class PostgresStore final : public VersionedStore {
   std::string table_;
   std::string key_;
   std::string version_;
-  Line line_;
+  SharedConnection connection_;
 };
 
 }  // namespace
 
-Result<std::unique_ptr<VersionedStore>> open_versioned_postgres(const Url& url,
-                                                                const VersionedTable& table,
-                                                                Runtime& runtime,
-                                                                const ClientOptions& options) {
+Result<std::unique_ptr<VersionedStore>> open_postgres_store(const Url& url,
+                                                            const VersionedTable& table,
+                                                            Runtime& runtime,
+                                                            const ClientOptions& options) {
   Result<postgres::Settings> settings = postgres::settings_from(url, options);
   if (!settings) return settings.failure();
   if (settings->pooled) {

@@ -20,6 +20,11 @@ struct Settings {
   bool create_schema = true;
   std::size_t connections = 100'000;  // at most so many at a time
   std::size_t idle_connections = 16;  // of them so many may wait for use
+
+  // Names the server.
+  Failure failure(Code code, const std::string& why) const {
+    return Failure(code, "MySQL at " + connection.endpoint.display() + ": " + why);
+  }
 };
 
 // invalid_argument, with the form of the URL, if it does not parse.
