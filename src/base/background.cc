@@ -15,21 +15,21 @@ bool RealRuntime::background_needed() const {
   return !timers_.empty() || reactor_.size() > 0 || detached_ > 0 || has_posted_;
 }
 
-RealRuntime::Duty RealRuntime::duty() const {
-  // Also where there is nothing but callers who wait for each other: they count on it.
-  if (crowded_ && !driven_) return Duty::drive;
-  if (!background_needed()) return Duty::rest;
-  const bool busy = now() - last_call_ < kLinger;
-  // Between short calls it neither rests nor drives: to be woken after each would cost more than
-  // the calls themselves.
-  if (driven_ || !blocked_.empty()) return busy ? Duty::linger : Duty::rest;
-  return busy && detached_ == 0 && !has_posted_ ? Duty::linger : Duty::drive;
+bool RealRuntime::crowded(BootTime moment) {
+  if (blocked_.size() + finished_.size() >= kCrowd) crowd_seen_ = moment;
+  return moment - crowd_seen_ < kLinger;
 }
 
-void RealRuntime::look_for_crowd() {
+RealRuntime::Duty RealRuntime::duty() {
   const BootTime moment = now();
-  if (blocked_.size() + finished_.count >= kCrowd) crowd_seen_ = moment;
-  crowded_ = moment - crowd_seen_ < kLinger;
+  // Also where there is nothing but callers that wait for each other: they count on it.
+  if (driving_.free() && crowded(moment)) return Duty::drive;
+  if (!background_needed()) return Duty::rest;
+  const bool busy = moment - last_call_ < kLinger;
+  // Between short calls it neither rests nor drives: to be woken after each would cost more than
+  // the calls themselves.
+  if (!driving_.free() || !blocked_.empty()) return busy ? Duty::linger : Duty::rest;
+  return busy && detached_ == 0 && !has_posted_ ? Duty::linger : Duty::drive;
 }
 
 void RealRuntime::set_alarm(Duration after) {
@@ -65,7 +65,7 @@ void RealRuntime::background() {
     std::uint64_t expirations = 0;
     if (read(alarm_.number(), &expirations, sizeof expirations) < 0 && errno != EINTR) return;
     Inside inside(*this);
-    background_resting_ = false;
+    background_rests_ = false;
     Duty now_due = Duty::rest;
     bool failed = false;
     while (!stopping_ && !failed && (now_due = duty()) == Duty::drive) {
@@ -76,10 +76,9 @@ void RealRuntime::background() {
         // The event that was not handled is reported again. Not at once, lest it be for ever.
         failed = true;
       }
-      if (crowded_) look_for_crowd();
     }
     if (stopping_) return;
-    background_resting_ = !failed && now_due == Duty::rest;
+    background_rests_ = !failed && now_due == Duty::rest;
     if (failed) {
       set_alarm(kRetry);
     } else if (now_due == Duty::linger) {

@@ -37,23 +37,23 @@ RealRuntime::Inside::~Inside() {
   try {
     runtime_.run_ready();
   } catch (...) {
-    // The rest stays queued for whoever enters or drives next.
+    // The rest stays queued for the thread that enters or drives next.
   }
-  // Last of all: what ran just now may have ended the call of one to whom the role was offered.
-  if (!runtime_.driven_ && !runtime_.stopping_) runtime_.pass_role_on();
+  // Last of all: what ran just now may have ended the call of the caller to whom the role was offered.
+  if (runtime_.driving_.free()) runtime_.pass_role_on();
   release();
 }
 
 void RealRuntime::Inside::release() {
   inside_of = outer_;
-  // Not before the monitor is free: whoever is woken may run at once, and want to enter again.
-  Blocked* finished = std::exchange(runtime_.finished_, {}).first;
+  // Unparked after the monitor is free: a woken thread may run at once, and want to enter again.
+  BlockedCaller* finished = std::exchange(runtime_.finished_, {}).first();
   held_ = false;
   runtime_.monitor_.unlock();
   while (finished) {
     // It is gone once it is unparked.
-    Blocked* const next = finished->next;
-    finished->parker.unpark(Blocked::kDone);
+    BlockedCaller* const next = finished->next;
+    finished->parker.unpark(BlockedCaller::kDone);
     finished = next;
   }
 }
@@ -202,16 +202,16 @@ bool RealRuntime::look() {
 }
 
 void RealRuntime::let_others_run(Inside& inside) {
-  looking_ = true;
+  driving_.look();
   inside.release();
   std::this_thread::yield();
   inside.retake();
-  looking_ = false;
+  driving_.come_back();
 }
 
 bool RealRuntime::look_out(Inside& inside) {
-  if (finished_.first) {
-    // Those who have their results may well ask for more at once.
+  if (!finished_.empty()) {
+    // Callers that get their results now may well ask for more at once.
     let_others_run(inside);
     if (!ready_.empty()) return true;
   }
@@ -220,8 +220,8 @@ bool RealRuntime::look_out(Inside& inside) {
   const BootTime begin = now();
   while (!came && expecting() && now() < begin + kLook) {
     let_others_run(inside);  // The server, or callers who have something to send.
-    // What callers left to us: all their commands in one write. Our own call may be done by it, so
-    // this is for our caller to run, who looks.
+    // Callers left us their commands, to be sent in one write. They may end our own call, so the loop
+    // that checks for it runs them.
     if (!ready_.empty()) return true;
     came = look() || has_posted_;
   }
@@ -230,9 +230,11 @@ bool RealRuntime::look_out(Inside& inside) {
 }
 
 void RealRuntime::wait_outside(Inside& inside) {
+  driving_.wait();
   inside.release();
   reactor_.wait();
   inside.retake();
+  driving_.come_back();
 }
 
 void RealRuntime::drive_once(Inside& inside) {
@@ -251,27 +253,11 @@ void RealRuntime::drive_once(Inside& inside) {
 
 void RealRuntime::kick_driver() { reactor_.kick(); }
 
-RealRuntime::Role::Role(RealRuntime& runtime, Blocked* who) : runtime_(runtime) {
-  runtime.driven_ = true;
-  runtime.driver_ = who;
-  runtime.driver_thread_ = std::this_thread::get_id();
+RealRuntime::Role::Role(RealRuntime& runtime, BlockedCaller* driver) : runtime_(runtime) {
+  runtime.driving_.take(driver);
 }
 
-RealRuntime::Role::~Role() {
-  runtime_.driver_ = nullptr;
-  runtime_.driven_ = false;
-}
-
-void RealRuntime::Finished::push(Blocked& blocked) {
-  (last ? last->next : first) = &blocked;
-  last = &blocked;
-  ++count;
-}
-
-void RealRuntime::unlink(Blocked& blocked) {
-  if (blocked.place) blocked_.erase(*blocked.place);
-  blocked.place.reset();
-}
+RealRuntime::Role::~Role() { runtime_.driving_.give_back(); }
 
 struct RealRuntime::Root {
   std::coroutine_handle<> handle;
@@ -285,20 +271,20 @@ struct RealRuntime::Root {
   };
 };
 
-RealRuntime::Root RealRuntime::run_blocked(Task<void> task, Blocked& blocked) {
+RealRuntime::Root RealRuntime::run_blocked(Task<void> task, BlockedCaller& blocked) {
   try {
     co_await std::move(task);
   } catch (...) {
     blocked.error = std::current_exception();
   }
   blocked.done = true;
-  if (driver_ != &blocked) {
-    if (!blocked.place) co_return;  // It has not begun to wait.
-    unlink(blocked);
+  if (driving_.by(blocked)) {
+    // Another thread has finished the driver's call.
+    if (driving_.state() != Driving::State::running) kick_driver();
+  } else if (blocked.listed) {  // Otherwise it has not begun to wait.
+    blocked_.remove(blocked);
     last_call_ = now();
     finished_.push(blocked);
-  } else if (driver_thread_ != std::this_thread::get_id()) {
-    kick_driver();  // Another thread has finished the driver's call while it waits in epoll.
   }
 }
 
@@ -329,14 +315,14 @@ void RealRuntime::start(Task<void> task) {
   }
   const Inside inside(*this);
   run_detached(std::move(task));
-  if (!looking_) run_pending();
-  if (!driven_ && background_needed()) {
-    background_resting_ = false;
+  if (driving_.state() != Driving::State::looking) run_pending();
+  if (driving_.free() && background_needed()) {
+    background_rests_ = false;
     wake_background();
   }
 }
 
-// For one who is inside the loop of another client, and so has that one's monitor: two clients whose coroutines
+// For a thread inside the loop of another client, which holds that client's monitor: two clients whose coroutines
 // await each other's locks would wait for each other's monitors.
 void RealRuntime::start_later(Task<void> task) {
   struct Start final : Runnable {
@@ -373,18 +359,18 @@ void RealRuntime::finish_with(Task<void> task) noexcept {
 }
 
 void RealRuntime::block(Task<void> task) {
-  Blocked me;
+  BlockedCaller me;
   {
     Inside inside(*this);
     try {
       me.root = run_blocked(std::move(task), me).handle;
-      // Timers too: calls that never wait must not starve the one who drives. A driver who is awake
-      // does it himself, with what others send meanwhile.
-      if (!looking_) run_pending();
+      // Timers too: calls that never wait must not starve the driver. A driver that looks does it
+      // itself, with what others send meanwhile.
+      if (driving_.state() != Driving::State::looking) run_pending();
       if (!me.done) {
-        me.place = blocked_.insert(blocked_.end(), &me);
+        blocked_.push(me);
         // The background thread should not carry our result to us: we can fetch it ourselves.
-        if (driven_ && driver_ == nullptr && !crowded_) kick_driver();
+        if (driving_.by_background() && !crowded(now())) kick_driver();
         wait_for_result(me, inside);
       }
     } catch (...) {
@@ -397,33 +383,29 @@ void RealRuntime::block(Task<void> task) {
   if (me.error) std::rethrow_exception(me.error);
 }
 
-void RealRuntime::abandon(Blocked& blocked) {
-  unlink(blocked);
+void RealRuntime::abandon(BlockedCaller& blocked) {
+  blocked_.remove(blocked);
   if (!blocked.done && blocked.root) blocked.root.destroy();
 }
 
-void RealRuntime::wait_for_result(Blocked& me, Inside& inside) {
-  for (;;) {
-    if (!driven_) {
-      drive_until_done(me, inside);
-      unlink(me);
-      last_call_ = now();
-      return;
-    }
+void RealRuntime::wait_for_result(BlockedCaller& me, Inside& inside) {
+  while (!driving_.free()) {
     inside.release();
-    if (me.parker.park() == Blocked::kDone) return;
+    if (me.parker.park() == BlockedCaller::kDone) return;
     inside.retake();
-    if (me.done) {  // Meanwhile; but the finisher has not unparked us yet.
-      if (!driven_) pass_role_on();
+    if (me.done) {  // Meanwhile. The finisher has offered the role anew, but has not unparked us yet.
       inside.release();
-      while (me.parker.park() != Blocked::kDone) std::this_thread::yield();
+      while (me.parker.park() != BlockedCaller::kDone) std::this_thread::yield();
       return;
     }
     me.parker.reset();
   }
+  drive_until_done(me, inside);
+  blocked_.remove(me);
+  last_call_ = now();
 }
 
-void RealRuntime::drive_until_done(Blocked& me, Inside& inside) {
+void RealRuntime::drive_until_done(BlockedCaller& me, Inside& inside) {
   const Role role(*this, &me);
   while (!me.done) {
     if (!run_pending()) drive_once(inside);
@@ -433,13 +415,12 @@ void RealRuntime::drive_until_done(Blocked& me, Inside& inside) {
 void RealRuntime::pass_role_on() {
   if (blocked_.size() >= kCrowd) {
     crowd_seen_ = now();
-    crowded_ = true;
     wake_background();
   } else if (!blocked_.empty()) {
-    // The one who came last waits longest, and so passes the role on least often.
-    blocked_.back()->parker.unpark(Blocked::kDrive);
-  } else if (background_resting_ && background_needed()) {
-    background_resting_ = false;
+    // The caller that came last waits longest, and so passes the role on least often.
+    blocked_.last()->parker.unpark(BlockedCaller::kDrive);
+  } else if (background_rests_ && background_needed()) {
+    background_rests_ = false;
     set_alarm(kLinger);
   }
 }
@@ -450,7 +431,7 @@ void RealRuntime::arm(Timer& timer, BootTime at) {
   require_inside();
   timers_.arm(timer, at);
   // The driver sleeps until the alarm; bring it forward if that is too late.
-  if (driven_) reactor_.wake_at(at);
+  if (driving_.state() == Driving::State::waiting) reactor_.wake_at(at);
 }
 
 Loop* Loop::current() { return RealRuntime::current_loop(); }

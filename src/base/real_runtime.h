@@ -10,6 +10,9 @@
 //                          │ not done
 //                          ├─ no driver: drive (epoll, unlocked) until done ─► pass the role on
 //                          └─ driver exists: sleep until done or until the role is passed to us
+//
+// driving.h has the states of that role and what can go wrong.
+//
 //   background thread: drives when no caller does and timers, descriptors or asynchronous calls
 //                      are pending. After a blocking call it holds back for kLinger, so that a
 //                      loop of blocking calls keeps the role to itself. Where several callers
@@ -24,7 +27,7 @@
 //
 // When resources run out: the background thread is started before the first call begins, and if it
 // cannot be, that call fails and nothing is held. An exception that handlers or timers throw ends
-// the call of the caller who drives, and comes out of it; the role goes to somebody else. A
+// the call of the driving caller, and comes out of it; the role goes to another thread. A
 // callback of the user waits until a thread can be had for it.
 #pragma once
 
@@ -32,17 +35,15 @@
 #include <coroutine>
 #include <cstdint>
 #include <exception>
-#include <list>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <thread>
 #include <vector>
 
 #include "base/adaptive_spin.h"
 #include "base/callback_thread.h"
+#include "base/driving.h"
 #include "base/fork_watch.h"
-#include "base/parker.h"
 #include "base/random.h"
 #include "base/reactor.h"
 #include "base/require.h"
@@ -148,29 +149,10 @@ class RealRuntime final : public Runtime, public Loop {
   }
 
  private:
-  // A thread in block_on().
-  struct Blocked {
-    static constexpr std::uint32_t kDrive = 1;  // unparked to pass the driver's role
-    static constexpr std::uint32_t kDone = 2;   // all is done: leave, and touch nothing
-    Parker parker;
-    std::coroutine_handle<> root;  // its call, until that is done
-    std::exception_ptr error;
-    bool done = false;
-    std::optional<std::list<Blocked*>::iterator> place;  // in blocked_
-    Blocked* next = nullptr;                             // in finished_
-  };
-  // Callers whose gates are opened when the monitor is left. A list of its own: to have a result
-  // must not fail for want of memory.
-  struct Finished {
-    Blocked* first = nullptr;
-    Blocked* last = nullptr;
-    std::size_t count = 0;
-    void push(Blocked& blocked);
-  };
   // The driver's role, taken and given back, also by an exception.
   class Role {
    public:
-    Role(RealRuntime& runtime, Blocked* who) HOLDFAST_NEEDS_LOCK(runtime.monitor_);
+    Role(RealRuntime& runtime, BlockedCaller* driver) HOLDFAST_NEEDS_LOCK(runtime.monitor_);
     ~Role() HOLDFAST_UNCHECKED_LOCKING;  // in the scope that made it
     Role(const Role&) = delete;
     Role& operator=(const Role&) = delete;
@@ -189,7 +171,7 @@ class RealRuntime final : public Runtime, public Loop {
     RealRuntime& runtime_;
   };
   struct Root;
-  Root run_blocked(Task<void> task, Blocked& blocked) HOLDFAST_NEEDS_LOCK(monitor_);
+  Root run_blocked(Task<void> task, BlockedCaller& blocked) HOLDFAST_NEEDS_LOCK(monitor_);
   Root run_detached(Task<void> task) HOLDFAST_NEEDS_LOCK(monitor_);
   void start_later(Task<void> task);
 
@@ -203,8 +185,7 @@ class RealRuntime final : public Runtime, public Loop {
   void refuse_after_fork() const;
   void block(Task<void> task) HOLDFAST_NEEDS_NO_LOCK(monitor_);
   // Forgets a call that will not be done.
-  void abandon(Blocked& blocked) HOLDFAST_NEEDS_LOCK(monitor_);
-  void unlink(Blocked& blocked) HOLDFAST_NEEDS_LOCK(monitor_);
+  void abandon(BlockedCaller& blocked) HOLDFAST_NEEDS_LOCK(monitor_);
   // Waits for the next event outside the monitor. REQUIRES: we are the driver.
   void drive_once(Inside& inside) HOLDFAST_NEEDS_LOCK(monitor_);
   // False if it was not worth it, or nothing came in kLook.
@@ -215,10 +196,10 @@ class RealRuntime final : public Runtime, public Loop {
   // Leaves the monitor for a moment, in which callers may leave to us what they send.
   void let_others_run(Inside& inside) HOLDFAST_NEEDS_LOCK(monitor_) HOLDFAST_UNCHECKED_LOCKING;
   void wait_outside(Inside& inside) HOLDFAST_NEEDS_LOCK(monitor_) HOLDFAST_UNCHECKED_LOCKING;
-  void drive_until_done(Blocked& me, Inside& inside) HOLDFAST_NEEDS_LOCK(monitor_);
+  void drive_until_done(BlockedCaller& me, Inside& inside) HOLDFAST_NEEDS_LOCK(monitor_);
   // Drives, or sleeps while another drives. If that one brought the result, the monitor is not
   // taken again.
-  void wait_for_result(Blocked& me, Inside& inside)
+  void wait_for_result(BlockedCaller& me, Inside& inside)
       HOLDFAST_NEEDS_LOCK(monitor_) HOLDFAST_UNCHECKED_LOCKING;
   // Brings the driver back from epoll.
   void kick_driver();
@@ -233,8 +214,9 @@ class RealRuntime final : public Runtime, public Loop {
   void set_alarm(Duration after);
   void background() HOLDFAST_NEEDS_NO_LOCK(monitor_);
   enum class Duty { drive, linger, rest };
-  Duty duty() const HOLDFAST_NEEDS_LOCK(monitor_);
-  void look_for_crowd() HOLDFAST_NEEDS_LOCK(monitor_);
+  Duty duty() HOLDFAST_NEEDS_LOCK(monitor_);
+  // Whether several callers are, or were a moment ago, blocked at the same time.
+  bool crowded(BootTime moment) HOLDFAST_NEEDS_LOCK(monitor_);
 
   static constexpr Duration kLinger = std::chrono::milliseconds(1);
   static constexpr std::size_t kCrowd = 2;  // callers
@@ -248,24 +230,18 @@ class RealRuntime final : public Runtime, public Loop {
   TimerHeap timers_ HOLDFAST_GUARDED_BY(monitor_);
   RunQueue ready_ HOLDFAST_GUARDED_BY(monitor_);
   Random random_ HOLDFAST_GUARDED_BY(monitor_);
-  std::list<Blocked*> blocked_ HOLDFAST_GUARDED_BY(monitor_);
-  Finished finished_ HOLDFAST_GUARDED_BY(monitor_);
+  CallerList blocked_ HOLDFAST_GUARDED_BY(monitor_);
+  // Unparked when the monitor is left.
+  CallerList finished_ HOLDFAST_GUARDED_BY(monitor_);
   std::size_t detached_ HOLDFAST_GUARDED_BY(monitor_) = 0;
   std::vector<Lookout*> lookouts_ HOLDFAST_GUARDED_BY(monitor_);
   AdaptiveSpin spin_ HOLDFAST_GUARDED_BY(monitor_);
-  // The driver is awake, and runs what is ready.
-  bool looking_ HOLDFAST_GUARDED_BY(monitor_) = false;
-  // Somebody has the driver's role: `driver_`, or the background thread if that is null.
-  bool driven_ HOLDFAST_GUARDED_BY(monitor_) = false;
-  Blocked* driver_ HOLDFAST_GUARDED_BY(monitor_) = nullptr;
-  std::thread::id driver_thread_ HOLDFAST_GUARDED_BY(monitor_);
-  // Several callers are blocked: the background thread drives.
-  bool crowded_ HOLDFAST_GUARDED_BY(monitor_) = false;
+  Driving driving_ HOLDFAST_GUARDED_BY(monitor_);
   BootTime crowd_seen_ HOLDFAST_GUARDED_BY(monitor_){};
   bool stopping_ HOLDFAST_GUARDED_BY(monitor_) = false;
   BootTime last_call_ HOLDFAST_GUARDED_BY(monitor_){};  // Not min(): a difference to it overflows.
-  // The background thread looks at nothing unless woken.
-  bool background_resting_ HOLDFAST_GUARDED_BY(monitor_) = true;
+  // The background thread's alarm is not set: it looks at nothing unless woken.
+  bool background_rests_ HOLDFAST_GUARDED_BY(monitor_) = true;
 
   CheckedMutex post_mutex_;
   RunQueue posted_ HOLDFAST_GUARDED_BY(post_mutex_);

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <atomic>
 #include <ctime>
+#include <functional>
 #include <future>
+#include <random>
 #include <thread>
 #include <vector>
 
@@ -372,6 +374,32 @@ TEST(RealRuntimeTest, ARoleThatNobodyTakesIsNotLost) {
   }
 }
 
+// The driver's call may end by another thread's hand in each of its states: as it runs, looks or waits in epoll.
+TEST(RealRuntimeTest, ADriverComesBackWhenAnotherThreadEndsItsCall) {
+  RealRuntime runtime;
+  VainLookout lookout;
+  for (int round = 0; round < 300; ++round) {
+    const bool looks = round % 2 == 0;
+    Event ended(runtime);
+    std::promise<void> begun;
+    const auto wait = [&]() -> Task<void> {
+      if (looks) runtime.add_lookout(lookout);
+      begun.set_value();
+      co_await ended.wait();
+      runtime.remove_lookout(lookout);
+    };
+    auto driver = std::async(std::launch::async, [&] { runtime.block_on(wait()); });
+    begun.get_future().wait();
+    if (round % 3 == 0) std::this_thread::sleep_for(std::chrono::microseconds(round));
+    const auto end = [&]() -> Task<void> {
+      ended.set();
+      co_return;
+    };
+    runtime.start(end());
+    ASSERT_EQ(driver.wait_for(kPatience), std::future_status::ready) << round;
+  }
+}
+
 // ---- When things go wrong ----------------------------------------------------------------------
 
 // Rings once, and throws.
@@ -437,6 +465,114 @@ TEST(RealRuntimeTest, AnExceptionWhileOneDrivesForOthersIsNotTheirEnd) {
   for (std::thread& thread : threads) thread.join();
   EXPECT_LE(thrown, 1);
   EXPECT_EQ(done + thrown, 4);
+}
+
+// Sleeps that end, are cancelled, throw, or are ended by a neighbour; with and without a thread that waits for them.
+class Traffic {
+ public:
+  explicit Traffic(std::uint64_t seed) : seed_(seed) {}
+
+  void run(int threads, Duration span) {
+    const BootTime until = runtime_.now() + span;
+    std::vector<std::thread> running;
+    for (int i = 0; i < threads; ++i) {
+      running.emplace_back([this, i, until] {
+        std::mt19937_64 random(seed_ + static_cast<std::uint64_t>(i));
+        while (runtime_.now() < until) call(random);
+      });
+    }
+    for (std::thread& thread : running) thread.join();
+    const BootTime give_up = runtime_.now() + kPatience;
+    while (detached_ > 0 && runtime_.now() < give_up) std::this_thread::sleep_for(1ms);
+    EXPECT_EQ(detached_, 0) << "nobody drives; seed " << seed_;
+  }
+
+ private:
+  static Duration short_span(std::mt19937_64& random) {
+    return std::chrono::microseconds(random() % 300);
+  }
+
+  void call(std::mt19937_64& random) {
+    const Duration span = short_span(random);
+    switch (random() % 6) {
+      case 0:
+        ++detached_;
+        attempt([&] { runtime_.start(detached(span)); });
+        break;
+      case 1: {
+        std::stop_source stop;
+        std::thread stopping([&] { stop.request_stop(); });
+        block(sleep_for(runtime_, kPatience, stop.get_token()));
+        stopping.join();
+        break;
+      }
+      case 2: {
+        ThrowingTimer timer;
+        block(throw_while_waiting(timer, span));
+        break;
+      }
+      case 3: {
+        Event event(runtime_);
+        std::thread setting([&] { block(set(event)); });
+        block(wait(event));
+        setting.join();
+        break;
+      }
+      case 4: block(look_and_sleep(span)); break;
+      default: block(sleep_for(runtime_, span));
+    }
+  }
+
+  void block(Task<void> task) {
+    attempt([&] { runtime_.block_on(std::move(task)); });
+  }
+  static void attempt(const std::function<void()>& call) {
+    try {
+      call();
+    } catch (const std::bad_alloc&) {
+      // Of a timer, perhaps another caller's.
+    }
+  }
+
+  Task<void> detached(Duration span) {
+    co_await sleep_for(runtime_, span);
+    --detached_;
+  }
+  Task<void> throw_while_waiting(Timer& timer, Duration span) {
+    struct Disarming {
+      RealRuntime& runtime;
+      Timer& timer;
+      ~Disarming() { runtime.disarm(timer); }
+    } const disarming{runtime_, timer};
+    runtime_.arm(timer, runtime_.now() + span);
+    co_await sleep_for(runtime_, span);
+  }
+  static Task<void> set(Event& event) {
+    event.set();
+    co_return;
+  }
+  static Task<void> wait(Event& event) { co_await event.wait(); }
+  Task<void> look_and_sleep(Duration span) {
+    struct Looking {
+      RealRuntime& runtime;
+      VainLookout lookout;
+      explicit Looking(RealRuntime& the_runtime) : runtime(the_runtime) {
+        runtime.add_lookout(lookout);
+      }
+      ~Looking() { runtime.remove_lookout(lookout); }
+    } const looking(runtime_);
+    co_await sleep_for(runtime_, span);
+  }
+
+  std::uint64_t seed_;
+  std::atomic<int> detached_ = 0;
+  RealRuntime runtime_;
+};
+
+// A lost wake-up or a lost role shows as a call that never ends, two drivers as a broken requirement.
+TEST(RealRuntimeTest, CallsOfAllKindsFromManyThreadsAllEnd) {
+  const std::uint64_t seed = std::random_device()();
+  for (const int threads : {2, 3, 16}) Traffic(seed).run(threads, 300ms);
 }
 
 }  // namespace

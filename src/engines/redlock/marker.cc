@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/require.h"
+
 namespace holdfast::internal::redlock {
 
 namespace {
@@ -128,22 +130,26 @@ std::optional<Marker> Marker::parse(std::string_view text) {
   return marker;
 }
 
-std::string Marker::open_text(const quorum::Era& epoch, std::int64_t longest_ms, std::size_t nodes,
-                              std::uint64_t opening, const std::string& run, std::uint64_t floor) {
-  return text_of(epoch) + ' ' + std::to_string(longest_ms) + ' ' + std::to_string(nodes) + " 0 " +
-         std::to_string(opening) + ' ' + run +
-         (floor == 0 ? "" : " above=" + std::to_string(floor));
+std::string Marker::open_text(const quorum::Era& to, std::int64_t longest, std::size_t electorate,
+                              std::uint64_t opening_nonce, std::uint64_t above) const {
+  HOLDFAST_REQUIRE(state == State::founding || state == State::joining);
+  return text_of(to) + ' ' + std::to_string(longest) + ' ' + std::to_string(electorate) + " 0 " +
+         std::to_string(opening_nonce) + ' ' + run +
+         (above == 0 ? "" : " above=" + std::to_string(above));
 }
 
-std::string Marker::marked_text(std::uint64_t nonce, std::size_t size,
+std::string Marker::marked_text(std::uint64_t nonce, std::size_t electorate,
                                 const std::string& in_run) const {
-  return "marked " + std::to_string(nonce) + ' ' + std::to_string(size) + ' ' + text_of(epoch) +
-         ' ' + std::to_string(longest_ms) + ' ' + std::to_string(floor) +
+  HOLDFAST_REQUIRE(state == State::open || state == State::marked || state == State::joining);
+  HOLDFAST_REQUIRE(run != in_run);
+  return "marked " + std::to_string(nonce) + ' ' + std::to_string(electorate) + ' ' +
+         text_of(epoch) + ' ' + std::to_string(longest_ms) + ' ' + std::to_string(floor) +
          (remembers() ? " 1 " : " 0 ") + in_run;
 }
 
 std::string Marker::joining_text(const quorum::Era& to, std::int64_t longest, std::uint64_t above,
                                  Memory how) const {
+  HOLDFAST_REQUIRE(state == State::marked || state == State::joining);
   return "joining " + text_of(to) + ' ' + std::to_string(longest) + ' ' + std::to_string(nodes) +
          ' ' + std::to_string(above) + ' ' + std::to_string(static_cast<int>(how)) + ' ' + run +
          ' ';

@@ -2,19 +2,33 @@
 // compared with every vote: a node that has lost its data has lost its marker too, so it does not
 // vote until it has rejoined.
 //
-//   blank ──found──► founding ───────────change───────────► open
-//     │                                                      ▲ │ restarted: another RUN
-//     └──────mark──► marked ──join──► joining ────change─────┘ │
-//                      ▲  ▲              │                     │
-//                      │  └──restarted───┘                     │
-//                      └───────────────────────────────────────┘
+//             found              change
+//   blank ────────────► founding ────────────► open ◄─┐ raise
+//     │                  │ mark                 ▲ └───┘
+//     └─────────┬────────┘                      │ change
+//          mark ▼        join                   │
+//            marked ────────────► joining ──────┘
+//              ▲                  ▲ └──┘ join, change
+//              │ change
+//          restarted: open, marked or joining, by another process than the one that answers
+//
+// | state     | the node                                          | what any client does next               |
+// | unseen    | has not answered this client yet                  | looks                                   |
+// | blank     | is new, or has lost its data                      | founds it if all are, else marks it     |
+// | founding  | was found empty when all were                     | opens it if a majority was              |
+// | restarted | has its marker from an earlier process            | marks it                                |
+// | marked    | is known to be closed; nothing is done yet        | begins an epoch and makes it join in it |
+// | joining   | is silent until UNTIL_MS, then takes fences over  | makes it silent anew if its clock was   |
+// |           |                                                   | set back; opens it in the end           |
+// | open      | votes                                             | raises its epoch, longest ttl and floor |
+//
+// The words over the arrows are scripts. They compare the whole marker or change it in one state only, and the
+// texts that they write come from the functions below, which require the state that is left.
 //
 //   open       "EPOCH LONGEST_MS NODES ESTABLISHED OPENING RUN[ above=FLOOR]"
-//   founding   "founding NONCE NODES RUN"      was found empty when all were
+//   founding   "founding NONCE NODES RUN"
 //   marked     "marked NONCE NODES EPOCH LONGEST_MS FLOOR MEMORY RUN"
-//                                              is known to be closed; nothing is done yet
-//   joining    "joining EPOCH LONGEST_MS NODES FLOOR MEMORY RUN UNTIL_MS"
-//                                              EPOCH began after the mark; silent until then
+//   joining    "joining EPOCH LONGEST_MS NODES FLOOR MEMORY RUN UNTIL_MS"; EPOCH began after the mark
 //
 // An EPOCH is "NUMBER.NONCE". ESTABLISHED is 1 if it is known that a majority has had it at one
 // moment; before that nobody votes in it. OPENING is random: another one after each loss. RUN is the
@@ -35,9 +49,9 @@
 namespace holdfast::internal::redlock {
 
 struct Marker {
-  enum class State { blank, founding, marked, joining, open, restarted };
+  enum class State { unseen, blank, founding, marked, joining, open, restarted };
   enum class Memory { none, older, refounds };
-  State state = State::blank;
+  State state = State::unseen;  // never `restarted`: that takes knowing the process
   quorum::Era epoch;
   std::int64_t longest_ms = 0;  // the longest ttl that anybody may use
   std::size_t nodes = 0;        // of the electorate
@@ -54,11 +68,13 @@ struct Marker {
   // Whether the node was open, and so knows the tokens of some time.
   bool remembers() const { return state == State::open || memory != Memory::none; }
 
-  static std::string open_text(const quorum::Era& epoch, std::int64_t longest_ms, std::size_t nodes,
-                               std::uint64_t opening, const std::string& run, std::uint64_t floor);
-  // The node is closed in this process, and keeps in mind what the marker said.
-  std::string marked_text(std::uint64_t nonce, std::size_t size, const std::string& in_run) const;
-  // Without UNTIL_MS, but with the space in front of it. Of the same process.
+  // REQUIRES: founding or joining.
+  std::string open_text(const quorum::Era& to, std::int64_t longest, std::size_t electorate,
+                        std::uint64_t opening_nonce, std::uint64_t above) const;
+  // Keeps in mind what the marker said. REQUIRES: open, marked or joining, and `in_run` is another process.
+  std::string marked_text(std::uint64_t nonce, std::size_t electorate,
+                          const std::string& in_run) const;
+  // Without UNTIL_MS, but with the space in front of it. REQUIRES: marked or joining.
   std::string joining_text(const quorum::Era& to, std::int64_t longest, std::uint64_t above,
                            Memory how) const;
 };

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
+
 namespace holdfast::internal::redlock {
 
 namespace {
@@ -17,7 +19,9 @@ TEST(MarkerTest, NothingIsBlank) {
 }
 
 TEST(MarkerTest, WhatIsWrittenForAnOpenNodeIsRead) {
-  const std::string text = Marker::open_text(Era{1794791524210, 77}, 60000, 5, 42, "c0ffee", 0);
+  const std::optional<Marker> founding = Marker::parse("founding 12 5 c0ffee");
+  ASSERT_TRUE(founding);
+  const std::string text = founding->open_text(Era{1794791524210, 77}, 60000, 5, 42, 0);
   const std::optional<Marker> marker = Marker::parse(text);
   ASSERT_TRUE(marker);
   EXPECT_EQ(marker->state, State::open);
@@ -62,7 +66,9 @@ TEST(MarkerTest, ANodeThatDoesNotVoteYetSaysWhy) {
 }
 
 TEST(MarkerTest, ARefoundedNodeSaysAboveWhat) {
-  const std::string text = Marker::open_text(Era{7, 8}, 60000, 3, 9, "ab", 1794791584210000);
+  const std::optional<Marker> joining = Marker::parse("joining 7.8 60000 3 9 2 ab 1");
+  ASSERT_TRUE(joining);
+  const std::string text = joining->open_text(Era{7, 8}, 60000, 3, 9, 1794791584210000);
   EXPECT_EQ(text, "7.8 60000 3 0 9 ab above=1794791584210000");
   const std::optional<Marker> marker = Marker::parse(text);
   ASSERT_TRUE(marker);
@@ -83,7 +89,7 @@ TEST(MarkerTest, ANodeThatIsClosedKeepsInMindWhatItWas) {
   EXPECT_EQ(empty->marked_text(12, 3, "cd"), "marked 12 3 7.8 60000 0 0 cd");
 }
 
-// They name no process: whoever reads them takes the node for a restarted one that is empty.
+// They name no process: a client that reads them takes the node for a restarted one that is empty.
 TEST(MarkerTest, ClosedStatesOfEarlierVersionsAreRead) {
   for (const char* text : {"founding 12 3", "marked 12 3", "joining 7.8 60000 5 1794791584210"}) {
     const std::optional<Marker> marker = Marker::parse(text);
@@ -91,6 +97,38 @@ TEST(MarkerTest, ClosedStatesOfEarlierVersionsAreRead) {
     EXPECT_TRUE(marker->run.empty());
     EXPECT_FALSE(marker->remembers());
   }
+}
+
+TEST(MarkerDeathTest, OnlyTheTransitionsThatAreDrawnAreWritten) {
+  struct Case {
+    const char* text;
+    bool opens, marks, joins;
+  };
+  for (const Case& each :
+       {Case{"", false, false, false}, Case{"founding 12 3 ab", true, false, false},
+        Case{"marked 12 3 7.8 60000 9 1 ab", false, true, true},
+        Case{"joining 7.8 60000 3 0 0 ab 1", true, true, true},
+        Case{"7.8 60000 3 1 9 ab", false, true, false}}) {
+    SCOPED_TRACE(each.text);
+    const Marker marker = Marker::parse(each.text).value();
+    const auto open = [&] { static_cast<void>(marker.open_text(Era{9, 1}, 700, 3, 5, 0)); };
+    const auto mark = [&] { static_cast<void>(marker.marked_text(5, 3, "cd")); };
+    const auto join = [&] {
+      static_cast<void>(marker.joining_text(Era{9, 1}, 700, 0, Marker::Memory::older));
+    };
+    const auto expect = [&](bool possible, const std::function<void()>& transition) {
+      if (possible) return transition();
+      EXPECT_DEATH(transition(), "requires state ==");
+    };
+    expect(each.opens, open);
+    expect(each.marks, mark);
+    expect(each.joins, join);
+  }
+}
+
+TEST(MarkerDeathTest, ANodeIsMarkedByAnotherProcessThanWroteItsMarker) {
+  const Marker open = Marker::parse("7.8 60000 3 1 9 ab").value();
+  EXPECT_DEATH(static_cast<void>(open.marked_text(12, 3, "ab")), "requires run != in_run");
 }
 
 TEST(MarkerTest, ALaterEpochIsGreaterAndNoTwoAreTheSame) {

@@ -15,14 +15,13 @@ using State = Marker::State;
 
 constexpr const char* kBeginAnew =
     "When no lock is held, delete the key holdfast:redlock, with your prefix, on every node to "
-    "begin "
-    "anew";
+    "begin anew";
 
 }  // namespace
 
 struct Membership::Outlook {
   Nodes answered;
-  Code code = Code::unreachable;  // of those who did not; misconfigured if one of them is
+  Code code = Code::unreachable;  // of the others; misconfigured if one of them is
   std::string why;
   std::size_t pending = 0;
   std::shared_ptr<Event> changed;
@@ -49,45 +48,46 @@ void Membership::hear_of(std::size_t node) {
   floor_ = std::max(floor_, marker.floor);
 }
 
+std::size_t Membership::majority() const { return quorum::majority_of(size()); }
+
+bool Membership::votes_in_era(std::size_t node) const {
+  return voters_[node]->votes() && voters_[node]->marker().epoch == era_;
+}
+
 bool Membership::recovering() const {
-  std::size_t voting = 0;
-  std::size_t joining = 0;
-  for (const auto& voter : voters_) {
-    if (!voter->marker_known()) continue;
-    if (voter->votes()) ++voting;
-    if (voter->state() == State::joining) ++joining;
-  }
-  const std::size_t majority = quorum::majority_of(size());
-  return voting < majority && voting + joining >= majority;
+  const std::size_t voting = in_state(everybody(), State::open).size();
+  const std::size_t joining = in_state(everybody(), State::joining).size();
+  return voting < majority() && voting + joining >= majority();
 }
 
 bool Membership::incomplete() const {
-  return std::any_of(voters_.begin(), voters_.end(), [&](const auto& voter) {
-    return voter->marker_known() && (!voter->votes() || voter->marker().epoch != era_);
+  const Nodes all = everybody();
+  return std::any_of(all.begin(), all.end(), [&](std::size_t node) {
+    return voters_[node]->marker_known() && !votes_in_era(node);
   });
+}
+
+std::string Membership::absence_of(std::size_t node) const {
+  switch (voters_[node]->state()) {
+    case State::unseen: return "has not answered";
+    case State::blank:
+    case State::founding: return "has lost its data, or is new, and does not vote yet";
+    case State::open: return votes_in_era(node) ? "" : "is about to learn of a new epoch";
+    default: return voters_[node]->absence();
+  }
 }
 
 std::string Membership::state() const {
   std::string text;
-  std::size_t missing = 0;
-  for (const auto& voter : voters_) {
-    std::string what;
-    if (!voter->marker_known()) {
-      what = "has not answered";
-      ++missing;
-    } else if (voter->state() == State::blank || voter->state() == State::founding) {
-      what = "has lost its data, or is new, and does not vote yet";
-    } else if (!voter->votes()) {
-      what = voter->absence();
-    } else if (voter->marker().epoch != era_) {
-      what = "is about to learn of a new epoch";
-    }
-    if (what.empty()) continue;
-    text += (text.empty() ? "" : "; ") + voter->endpoint().display() + " " + what;
+  for (const std::size_t node : everybody()) {
+    const std::string absence = absence_of(node);
+    if (absence.empty()) continue;
+    text += (text.empty() ? "" : "; ") + voters_[node]->endpoint().display() + " " + absence;
   }
   if (text.empty()) return "they do not agree on an epoch yet";
   // Without the others, nobody knows how long it takes.
-  return missing > 0 && !recovering() ? text + ". They vote again when more nodes are there" : text;
+  const bool missing = !in_state(everybody(), State::unseen).empty();
+  return missing && !recovering() ? text + ". They vote again when more nodes are there" : text;
 }
 
 quorum::Era Membership::new_epoch() {
@@ -171,16 +171,31 @@ Task<Membership::Nodes> Membership::tend_all(Nodes nodes, redis::Script& script,
   co_return std::move(outlook.answered);
 }
 
+Task<Membership::Nodes> Membership::look(Nodes nodes, Deadline deadline) {
+  redis::Words nothing;
+  return tend_all(std::move(nodes), scripts_.look, std::move(nothing), deadline);
+}
+
+Task<bool> Membership::rewrite(std::size_t node, std::string from, std::string to,
+                               Deadline deadline, std::optional<std::int64_t> silence_ms) {
+  redis::Words arguments{from, to};
+  if (silence_ms) arguments.add(*silence_ms);
+  redis::Script& script = silence_ms ? scripts_.join : scripts_.change;
+  Nodes alone{node};
+  const Nodes told = co_await tend_all(std::move(alone), script, std::move(arguments), deadline);
+  co_return !told.empty();
+}
+
 // ---- Opening -----------------------------------------------------------------------------------
 
 Task<Result<bool>> Membership::open(Duration ttl, Deadline deadline) {
   // Others may be about the same, and then it takes a moment until all agree.
-  constexpr int kMostTries = 20;
+  constexpr int kMaxTries = 20;
   constexpr Duration kPause = std::chrono::milliseconds(2);
   for (int tries = 1;; ++tries) {
     const Result<bool> done = co_await open_once(ttl, deadline);
     const BootTime again = runtime_.now() + runtime_.jitter(kPause * tries, 0.5);
-    const bool last = tries >= kMostTries || deadline.passed(again);
+    const bool last = tries >= kMaxTries || deadline.passed(again);
     if (!done || *done || !in_motion()) co_return done;
     if (last) {
       if (std::optional<Failure> why = hopeless(everybody())) co_return *why;
@@ -191,25 +206,24 @@ Task<Result<bool>> Membership::open(Duration ttl, Deadline deadline) {
 }
 
 bool Membership::in_motion() const {
-  const auto there = std::count_if(voters_.begin(), voters_.end(), [](const auto& voter) {
-    const bool waits = voter->marker().state == State::joining && voter->silent_for() > Duration(0);
-    return voter->marker_known() && !waits;
+  const auto moving = std::count_if(voters_.begin(), voters_.end(), [](const auto& voter) {
+    const bool silent = voter->state() == State::joining && voter->silent_for() > Duration(0);
+    return voter->marker_known() && !silent;
   });
-  return static_cast<std::size_t>(there) >= quorum::majority_of(size());
+  return static_cast<std::size_t>(moving) >= majority();
 }
 
 Task<Result<bool>> Membership::open_once(Duration ttl, Deadline deadline) {
-  const std::size_t majority = quorum::majority_of(size());
   redis::Words nothing;
   const Outlook outlook =
       co_await tend_each(everybody(), scripts_.look, std::move(nothing), deadline, false);
   const Nodes& seen = outlook.answered;
   // One that is not fit to vote costs its vote, as one that is down.
-  if (seen.size() < majority) {
+  if (seen.size() < majority()) {
     const std::string why = outlook.why.empty() ? "the others do not answer" : outlook.why;
     co_return Failure(outlook.code, "only " + std::to_string(seen.size()) + " of " +
                                         std::to_string(size()) + " nodes can vote, and " +
-                                        std::to_string(majority) + " are needed (" + why + ")");
+                                        std::to_string(majority()) + " are needed (" + why + ")");
   }
   if (std::optional<Failure> why = misfit(seen)) co_return *why;
   for (const std::size_t node : seen) hear_of(node);
@@ -219,7 +233,7 @@ Task<Result<bool>> Membership::open_once(Duration ttl, Deadline deadline) {
   const Nodes unused = in_state(seen, State::founding);
   if (in_state(seen, State::blank).size() + unused.size() == seen.size()) {
     const Result<void> done =
-        co_await found(seen, outlook, std::max(options_.usual_longest_ms, ttl_ms), deadline);
+        co_await found(seen, std::max(options_.usual_longest_ms, ttl_ms), deadline);
     if (!done) co_return done.failure();
   } else if (const Nodes open = in_state(seen, State::open);
              open.size() >= majority_of_others(size())) {
@@ -237,11 +251,9 @@ Task<Result<bool>> Membership::open_once(Duration ttl, Deadline deadline) {
   }
   if (!behind.empty()) co_await raise(std::move(behind), longest, deadline);
   if (!established_) co_await establish(in_state(seen, State::open), deadline);
-  const Nodes open = in_state(seen, State::open);
-  const auto voting = std::count_if(open.begin(), open.end(), [&](std::size_t node) {
-    return voters_[node]->marker().epoch == era_;
-  });
-  co_return established_&& static_cast<std::size_t>(voting) >= majority;
+  const auto voting =
+      std::count_if(seen.begin(), seen.end(), [&](std::size_t node) { return votes_in_era(node); });
+  co_return established_&& static_cast<std::size_t>(voting) >= majority();
 }
 
 // Epochs only grow, and a majority had ours: a majority that has older ones was refounded by nodes
@@ -250,7 +262,7 @@ void Membership::pass_if_forgotten(const Nodes& open) {
   const auto behind = std::count_if(open.begin(), open.end(), [&](std::size_t node) {
     return voters_[node]->marker().epoch < era_;
   });
-  if (!established_ || static_cast<std::size_t>(behind) < quorum::majority_of(size())) return;
+  if (!established_ || static_cast<std::size_t>(behind) < majority()) return;
   static_cast<void>(pass_what_was_forgotten(open));
 }
 
@@ -264,8 +276,7 @@ std::optional<Failure> Membership::misfit(const Nodes& seen) const {
                        std::to_string(marker.nodes) + " nodes, and the URL names " +
                        std::to_string(size()) +
                        "; all clients must name the same nodes. (To change them: stop all clients, "
-                       "then delete "
-                       "the key holdfast:redlock, with your prefix, on every node)");
+                       "then delete the key holdfast:redlock, with your prefix, on every node)");
   }
   return std::nullopt;
 }
@@ -277,15 +288,15 @@ std::optional<Failure> Membership::hopeless(const Nodes& seen) const {
   std::size_t lost = 0;
   std::size_t unused = 0;
   for (const std::size_t node : seen) {
-    const RedisVoter& voter = *voters_[node];
-    if (!voter.marker_known() || voter.votes()) continue;
+    const State state = voters_[node]->state();
+    if (state == State::unseen || state == State::open) continue;
     ++closed;
-    if (!voter.remembers()) ++lost;
-    if (voter.state() == State::blank || voter.state() == State::founding) ++unused;
+    if (!voters_[node]->remembers()) ++lost;
+    if (state == State::blank || state == State::founding) ++unused;
   }
   const bool can_found = unused == size();
   const bool can_join = size() - closed >= majority_of_others(size());
-  const bool can_refound = size() - lost >= quorum::majority_of(size());
+  const bool can_refound = size() - lost >= majority();
   if (can_found || can_join || can_refound) return std::nullopt;
   return Failure(Code::misconfigured,
                  std::to_string(lost) + " of " + std::to_string(size()) +
@@ -294,13 +305,13 @@ std::optional<Failure> Membership::hopeless(const Nodes& seen) const {
 }
 
 // In two steps, because clients may do it at the same time: none of the nodes votes before a majority
-// of them was found unused. A node is opened only by who found it unused, and only if its marker is
-// still the one that was found: it may have voted and lost its data since.
-Task<Result<void>> Membership::found(Nodes seen, Outlook outlook, std::int64_t longest,
-                                     Deadline deadline) {
+// of them was found unused. A node is opened only by a client that found it unused, and only if its marker
+// is still the one that was found: it may have voted and lost its data since.
+Task<Result<void>> Membership::found(const Nodes& seen, std::int64_t longest, Deadline deadline) {
   if (seen.size() < size()) {
     redis::Words nothing;
-    outlook = co_await tend_each(everybody(), scripts_.look, std::move(nothing), deadline, true);
+    const Outlook outlook =
+        co_await tend_each(everybody(), scripts_.look, std::move(nothing), deadline, true);
     if (outlook.answered.size() < size()) {
       co_return Failure(
           outlook.code,
@@ -316,15 +327,15 @@ Task<Result<void>> Membership::found(Nodes seen, Outlook outlook, std::int64_t l
   }
   redis::Words as{std::to_string(nonce()), std::to_string(size())};
   const Nodes told = co_await tend_all(everybody(), scripts_.found, std::move(as), deadline);
-  const Nodes founding = in_state(told, State::founding);
-  if (founding.size() < quorum::majority_of(size())) co_return Result<void>();
+  std::map<std::size_t, Marker> founding;
+  for (const std::size_t node : in_state(told, State::founding)) {
+    founding[node] = voters_[node]->marker();
+  }
+  if (founding.size() < majority()) co_return Result<void>();
   const quorum::Era epoch = new_epoch();
-  for (const std::size_t node : founding) {
-    const Marker& marker = voters_[node]->marker();
-    redis::Words from_to{marker.text,
-                         Marker::open_text(epoch, longest, size(), nonce(), marker.run, 0)};
-    Nodes alone{node};
-    co_await tend_all(std::move(alone), scripts_.change, std::move(from_to), deadline);
+  for (const auto& [node, found] : founding) {
+    co_await rewrite(node, found.text, found.open_text(epoch, longest, size(), nonce(), 0),
+                     deadline);
     hear_of(node);
   }
   co_return Result<void>();
@@ -342,22 +353,18 @@ Task<void> Membership::raise(Nodes nodes, std::int64_t longest, Deadline deadlin
 Task<void> Membership::establish(Nodes nodes, Deadline deadline) {
   std::map<std::size_t, std::string> before;
   for (const std::size_t node : nodes) {
-    const Marker& marker = voters_[node]->marker();
-    if (voters_[node]->votes() && marker.epoch == era_) before[node] = marker.text;
+    if (votes_in_era(node)) before[node] = voters_[node]->marker().text;
   }
-  const std::size_t majority = quorum::majority_of(size());
-  if (before.size() < majority) co_return;
-  redis::Words nothing;
+  if (before.size() < majority()) co_return;
   const quorum::Era era = era_;
-  const Nodes told =
-      co_await tend_all(std::move(nodes), scripts_.look, std::move(nothing), deadline);
+  const Nodes told = co_await look(std::move(nodes), deadline);
   std::size_t unchanged = 0;
   for (const std::size_t node : told) {
-    const auto place = before.find(node);
-    if (place != before.end() && place->second == voters_[node]->marker().text) ++unchanged;
+    const auto shown = before.find(node);
+    if (shown != before.end() && shown->second == voters_[node]->marker().text) ++unchanged;
     hear_of(node);
   }
-  if (unchanged < majority || era_ != era) co_return;
+  if (unchanged < majority() || era_ != era) co_return;
   established_ = true;
   // Once true, always true: the next client need not find out.
   Nodes open = in_state(told, State::open);

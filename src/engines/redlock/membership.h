@@ -1,5 +1,6 @@
 // Membership: which of the nodes may vote, and in which epoch; how they are founded, and how those
-// that were restarted come back. Inside the loop only.
+// that were restarted come back. marker.h draws the states of a node and the steps between them.
+// Inside the loop only.
 //
 // A node that restarts may have forgotten whom it voted for and which tokens it accepted: all of it, or
 // what came after the copy that it was restored from. Nothing that it is set to now tells. If it voted
@@ -92,6 +93,7 @@ class Membership {
   struct Outlook;
 
   std::size_t size() const { return voters_.size(); }
+  std::size_t majority() const;
   Task<void> tend(std::size_t node, redis::Script& script, redis::Words arguments,
                   Deadline deadline, bool needed, std::shared_ptr<Outlook> outlook);
   // Runs a script at each of the nodes, at the same time. Slow ones are not waited for much longer
@@ -101,6 +103,11 @@ class Membership {
   // The same; gives back those that answered.
   Task<Nodes> tend_all(Nodes nodes, redis::Script& script, redis::Words arguments,
                        Deadline deadline);
+  Task<Nodes> look(Nodes nodes, Deadline deadline);
+  // Changes the marker of one node, if it is still `from`. With a silence, its end is added to `to`. False if the
+  // node did not answer.
+  Task<bool> rewrite(std::size_t node, std::string from, std::string to, Deadline deadline,
+                     std::optional<std::int64_t> silence_ms = std::nullopt);
 
   Task<Result<bool>> open_once(Duration ttl, Deadline deadline);
   // Enough nodes are there, but they do not agree yet.
@@ -108,7 +115,7 @@ class Membership {
   std::optional<Failure> misfit(const Nodes& seen) const;
   std::optional<Failure> hopeless(const Nodes& seen) const;
 
-  Task<Result<void>> found(Nodes seen, Outlook outlook, std::int64_t longest_ms, Deadline deadline);
+  Task<Result<void>> found(const Nodes& seen, std::int64_t longest_ms, Deadline deadline);
   Task<void> raise(Nodes nodes, std::int64_t longest_ms, Deadline deadline);
   Task<void> establish(Nodes nodes, Deadline deadline);
   Task<void> bring_back(const Nodes& seen, const Nodes& open, Deadline deadline);
@@ -134,11 +141,15 @@ class Membership {
   bool suffice(std::size_t others, const Marker& joining) const;
 
   void hear_of(std::size_t node);
+  // Why the node's vote is missing, for people; empty if it is not.
+  std::string absence_of(std::size_t node) const;
+  bool votes_in_era(std::size_t node) const;
   quorum::Era new_epoch();
   std::uint64_t wall_ms() const;
   std::uint64_t nonce() { return runtime_.random() >> 11; }  // what a script can count to
   Nodes everybody() const;
-  // Those whose last seen marker is in this state.
+  // The nodes whose last seen marker is in this state. A loop that waits looks at each state itself: it may
+  // change meanwhile.
   Nodes in_state(const Nodes& nodes, Marker::State state) const;
   std::int64_t longest_ms(const Nodes& nodes) const;
 

@@ -144,7 +144,8 @@ std::string RedisVoter::arrival_of(const quorum::Ticket& ticket) const {
 
 Task<Ballot> RedisVoter::vote(const Claim& claim, const Proposal& proposal, Deadline deadline) {
   const std::int64_t ttl_ms = milliseconds_of(claim.ttl);
-  if (marker_known_ && (!votes() || marker_.epoch != proposal.era || ttl_ms > marker_.longest_ms)) {
+  if (marker_known() &&
+      (!votes() || marker_.epoch != proposal.era || ttl_ms > marker_.longest_ms)) {
     // A node that rejoins is looked at from time to time; see the electorate.
     co_return closed();
   }

@@ -75,16 +75,16 @@ class RedisVoter final : public quorum::Voter {
 
   // As last seen.
   const Marker& marker() const { return marker_; }
-  // The state of the marker in the process that we are connected to: `restarted` if another process wrote
-  // it, whatever it says, and whatever the server is set to. (A node that was restarted while it was being
-  // founded has never voted: blank.)
+  // The state of the marker in the process that answers: `restarted` if another process wrote it, whatever
+  // it says, and whatever the server is set to. (A node that was restarted while it was being founded has
+  // never voted: blank.)
   Marker::State state() const;
   bool votes() const { return state() == Marker::State::open; }
   // It does not vote, but was open before, in this process or in another.
   bool remembers() const { return !votes() && marker_.remembers(); }
   // Why it does not vote and when it will, for people: "has restarted and votes again in 43 s".
   std::string absence() const;
-  bool marker_known() const { return marker_known_; }
+  bool marker_known() const { return marker_.state != Marker::State::unseen; }
   // How long a node that is joining is still silent, as last seen; 0 if it may be opened.
   Duration silent_for() const;
   // The node's own clock, as last seen.
@@ -138,7 +138,6 @@ class RedisVoter final : public quorum::Voter {
   Identity identity_;
   std::uint64_t identified_on_ = UINT64_MAX;  // the generation of the connection
   Marker marker_;
-  bool marker_known_ = false;
   Duration silent_for_{};
   BootTime seen_at_{};
   std::uint64_t clock_us_ = 0;

@@ -32,10 +32,10 @@ using redis::Reply;
 using redis::Words;
 
 Marker::State RedisVoter::state() const {
-  if (marker_.state == Marker::State::blank || marker_.run == identity_.run_id) {
-    return marker_.state;
-  }
-  return marker_.state == Marker::State::founding ? Marker::State::blank : Marker::State::restarted;
+  using State = Marker::State;
+  const bool nameless = marker_.state == State::unseen || marker_.state == State::blank;
+  if (nameless || marker_.run == identity_.run_id) return marker_.state;
+  return marker_.state == State::founding ? State::blank : State::restarted;
 }
 
 Duration RedisVoter::silent_for() const {
@@ -60,7 +60,6 @@ bool RedisVoter::take_marker(const std::string& text) {
     seen_at_ = runtime_.now();
   }
   marker_ = std::move(*marker);
-  marker_known_ = true;
   return true;
 }
 

@@ -3,7 +3,6 @@
 #include <cstdlib>
 #include <map>
 
-#include "engines/quorum/tally.h"
 #include "engines/redis/lock_view.h"
 #include "engines/redlock/membership.h"
 
@@ -18,28 +17,27 @@ using Memory = Marker::Memory;
 
 // It came back with data, but perhaps with those of long ago.
 Task<void> Membership::mark_restarted(const Nodes& seen, Deadline deadline) {
-  for (const std::size_t node : in_state(seen, State::restarted)) {
+  for (const std::size_t node : seen) {
     const RedisVoter& voter = *voters_[node];
-    const Marker& marker = voter.marker();
-    redis::Words from_to{marker.text, marker.marked_text(nonce(), size(), voter.identity().run_id)};
-    Nodes alone{node};
-    co_await tend_all(std::move(alone), scripts_.change, std::move(from_to), deadline);
+    if (voter.state() != State::restarted) continue;
+    const Marker& before = voter.marker();
+    co_await rewrite(node, before.text,
+                     before.marked_text(nonce(), size(), voter.identity().run_id), deadline);
   }
 }
 
 // No silence is longer than the longest ttl when it begins. One that is longer now tells of a clock
 // that was set back: how much of it is over is not known any more.
 Task<void> Membership::begin_silence_anew(const Nodes& seen, Deadline deadline) {
-  for (const std::size_t node : in_state(seen, State::joining)) {
+  for (const std::size_t node : seen) {
     const RedisVoter& voter = *voters_[node];
-    const Marker& marker = voter.marker();
-    if (voter.silent_for() <= redis::ttl_of_ms(marker.longest_ms)) continue;
-    redis::Words as{
-        marker.text,
-        marker.joining_text(marker.epoch, marker.longest_ms, marker.floor, marker.memory),
-        std::to_string(marker.longest_ms)};
-    Nodes alone{node};
-    co_await tend_all(std::move(alone), scripts_.join, std::move(as), deadline);
+    const Marker& before = voter.marker();
+    if (voter.state() != State::joining) continue;
+    if (voter.silent_for() <= redis::ttl_of_ms(before.longest_ms)) continue;
+    co_await rewrite(
+        node, before.text,
+        before.joining_text(before.epoch, before.longest_ms, before.floor, before.memory), deadline,
+        before.longest_ms);
   }
 }
 
@@ -57,7 +55,9 @@ Task<void> Membership::bring_back(const Nodes& seen, const Nodes& open, Deadline
     redis::Words as{std::to_string(nonce()), std::to_string(size())};
     co_await tend_all(unused, scripts_.mark, std::move(as), deadline);
   }
-  for (const std::size_t node : in_state(seen, State::marked)) co_await join(node, open, deadline);
+  for (const std::size_t node : seen) {
+    if (voters_[node]->state() == State::marked) co_await join(node, open, deadline);
+  }
   for (const std::size_t node : in_state(seen, State::joining)) finish_if_due(node, open);
 }
 
@@ -65,9 +65,7 @@ Task<void> Membership::join(std::size_t node, Nodes open, Deadline deadline) {
   const Marker marked = voters_[node]->marker();
   // The others are asked only now: their answers from before the mark may be out of date, and the
   // node may have voted in an epoch that we have not heard of.
-  redis::Words nothing;
-  const Nodes asked =
-      co_await tend_all(std::move(open), scripts_.look, std::move(nothing), deadline);
+  const Nodes asked = co_await look(std::move(open), deadline);
   const Nodes others = in_state(asked, State::open);
   if (others.size() < majority_of_others(size())) co_return;
   for (const std::size_t other : others) hear_of(other);
@@ -82,11 +80,9 @@ Task<void> Membership::join(std::size_t node, Nodes open, Deadline deadline) {
   if (raised < majority_of_others(size())) co_return;
   const std::int64_t silence = std::max(longest_ms(others), marked.longest_ms);
   const Memory memory = marked.remembers() ? Memory::older : Memory::none;
-  redis::Words as{marked.text, marked.joining_text(epoch, silence, floor_, memory),
-                  std::to_string(silence)};
-  Nodes alone{node};
-  const Nodes done = co_await tend_all(std::move(alone), scripts_.join, std::move(as), deadline);
-  if (done.empty() || voters_[node]->marker().epoch != epoch) co_return;
+  const bool told = co_await rewrite(
+      node, marked.text, marked.joining_text(epoch, silence, floor_, memory), deadline, silence);
+  if (!told || voters_[node]->marker().epoch != epoch) co_return;
   warn_(voters_[node]->display() + (marked.remembers() ? " has restarted" : " has lost its data") +
         "; it votes again when it has been silent for " + std::to_string(silence / 1000) + " s");
 }
@@ -100,7 +96,7 @@ Task<void> Membership::refound(const Nodes& seen, const Nodes& open, Deadline de
     const bool waits = state == State::marked || state == State::joining;
     if (waits && voters_[node]->remembers()) closed.push_back(node);
   }
-  if (closed.empty() || open.size() + closed.size() < quorum::majority_of(size())) co_return;
+  if (closed.empty() || open.size() + closed.size() < majority()) co_return;
   // Others may have begun, and enough be with them. The newest counts.
   const RedisVoter* newest = nullptr;
   for (const std::size_t node : closed) {
@@ -139,17 +135,18 @@ Task<void> Membership::begin_refounding(Nodes closed, Nodes open, Deadline deadl
   joining.memory = Memory::refounds;
   const auto raised = std::count_if(open.begin(), open.end(),
                                     [&](std::size_t node) { return stands_by(node, joining); });
-  if (static_cast<std::size_t>(raised) + closed.size() < quorum::majority_of(size())) co_return;
+  if (static_cast<std::size_t>(raised) + closed.size() < majority()) co_return;
   for (const auto& [node, marker] : before) {
     const std::string text = marker.joining_text(epoch, silence, joining.floor, Memory::refounds);
     const bool marked = marker.state == State::marked;
     // Its silence goes on; a longer ttl that we have heard of makes it longer.
     const std::int64_t longer = std::max<std::int64_t>(silence - marker.longest_ms, 0);
-    redis::Words as{marker.text, marked ? text : text + std::to_string(marker.until_ms + longer),
-                    std::to_string(silence)};
-    Nodes alone{node};
-    redis::Script& script = marked ? scripts_.join : scripts_.change;
-    co_await tend_all(std::move(alone), script, std::move(as), deadline);
+    if (marked) {
+      co_await rewrite(node, marker.text, text, deadline, silence);
+    } else {
+      co_await rewrite(node, marker.text, text + std::to_string(marker.until_ms + longer),
+                       deadline);
+    }
   }
   warn_("too few nodes are left that did not restart; " + std::to_string(closed.size()) + " of " +
         std::to_string(size()) + " vote again when they have been silent for " +
@@ -183,7 +180,7 @@ bool Membership::stands_by(std::size_t other, const Marker& joining) const {
 }
 
 bool Membership::suffice(std::size_t others, const Marker& joining) const {
-  if (joining.memory == Memory::refounds) return others + 1 >= quorum::majority_of(size());
+  if (joining.memory == Memory::refounds) return others + 1 >= majority();
   return others >= majority_of_others(size());
 }
 
@@ -205,10 +202,9 @@ Task<void> Membership::finish(std::size_t node, Nodes sources) {
   // One client is enough.
   const Result<bool> ours = co_await joining.claim_finish(deadline);
   if (ours && *ours && co_await take_over(node, sources, floor, deadline)) {
-    redis::Words from_to{marker.text, Marker::open_text(marker.epoch, marker.longest_ms, size(),
-                                                        nonce(), marker.run, floor)};
-    Nodes alone{node};
-    co_await tend_all(std::move(alone), scripts_.change, std::move(from_to), deadline);
+    co_await rewrite(node, marker.text,
+                     marker.open_text(marker.epoch, marker.longest_ms, size(), nonce(), floor),
+                     deadline);
   }
   finishing_ = false;
 }
