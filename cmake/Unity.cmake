@@ -8,6 +8,11 @@
 option(HOLDFAST_UNITY_BUILD "Compile files of one folder together: headers are read less often" OFF)
 set(HOLDFAST_UNITY_SIZE 10 CACHE STRING "How many files are compiled together at most")
 
+# Clang warns of a local name that a file of the same group has, too; GCC does not.
+if(HOLDFAST_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  target_compile_options(holdfast_compile INTERFACE -Wno-shadow)
+endif()
+
 # Gives each source of TARGET the group of its folder. The target's property HOLDFAST_UNITY_SIZE goes before the option.
 function(holdfast_unity_groups target)
   get_target_property(size ${target} HOLDFAST_UNITY_SIZE)
