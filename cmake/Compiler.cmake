@@ -10,6 +10,21 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_L
   target_compile_options(holdfast_compile INTERFACE -Wno-restrict -Wno-array-bounds
     -Wno-stringop-overflow -Wno-stringop-overread)
 endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  # libstdc++ 12 calls a deprecated function of its own in std::stable_sort. (GCC warns of other uses.)
+  target_compile_options(holdfast_compile INTERFACE -Wno-deprecated-declarations)
+endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # GCC looks for garbage in its own memory from 128 MB on at most, in kilobytes. We give it more memory for less time.
+  add_compile_options(--param=ggc-min-heapsize=409600)
+endif()
+
+# TARGET, a static library, is linked into programs alone and compiled as they are: they can share a precompiled header.
+function(holdfast_part_of_programs target)
+  set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+  target_compile_options(${target} PRIVATE -fPIE)
+endfunction()
+
 if(HOLDFAST_SANITIZE)
   target_compile_options(holdfast_compile INTERFACE
     -fsanitize=${HOLDFAST_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)

@@ -104,12 +104,14 @@ TEST(MultiLoss, LeasesOfTwoClientsAreRefusedAndGivenBack) {
   std::vector<Lease> leases;
   leases.push_back(client.mutex("a").acquire().value());
   leases.push_back(other.mutex("b").acquire().value());
-  EXPECT_EQ(thrown_by([&] { MultiLease{std::move(leases)}; }), "invalid_argument");
+  EXPECT_EQ(thrown_by([&] { static_cast<void>(MultiLease{std::move(leases)}); }),
+            "invalid_argument");
   EXPECT_EQ(script->releases, 2);
   leases.clear();
   leases.push_back(client.mutex("a").acquire().value());
   leases.emplace_back();
-  EXPECT_EQ(thrown_by([&] { MultiLease{std::move(leases)}; }), "invalid_argument");
+  EXPECT_EQ(thrown_by([&] { static_cast<void>(MultiLease{std::move(leases)}); }),
+            "invalid_argument");
   EXPECT_EQ(script->releases, 3);
 }
 

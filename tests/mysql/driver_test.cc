@@ -99,7 +99,7 @@ TEST_F(MariadbDriver, ACallThatIsNotAnsweredInTimeEndsTheConnection) {
 }
 
 TEST_F(MariadbDriver, TheEndOfAnIdleConnectionIsSeenAtOnce) {
-  with([this](MariadbConnection& it) -> Task<void> {
+  with([](MariadbConnection& it) -> Task<void> {
     server().query("KILL " + std::to_string(it.session()));
     const Woken woken = co_await it.lost().wait(in(10s));
     EXPECT_EQ(woken, Woken::signalled);

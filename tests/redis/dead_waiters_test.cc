@@ -12,7 +12,7 @@ constexpr LockOptions kBrief{.ttl = 3s};
 class RedisDeadWaiters : public testing::Test {
  protected:
   Lease hold(const LockOptions& options = kLong) {
-    return std::move(holder_.mutex("x", options).try_acquire().value());
+    return holder_.mutex("x", options).try_acquire().value();
   }
   // Returns when all of them stand in the queue.
   std::vector<std::unique_ptr<Child>> waiting_children(std::size_t count) {
@@ -131,7 +131,7 @@ TEST_F(RedisDeadWaiters, AWaiterThatIsNotToldLooksItself) {
       "OK");
   Client mute = open("redis://mute:pw@127.0.0.1:" + std::to_string(server_.port()));
   for (const Duration ttl : {Duration(1s), Duration(3s)}) {
-    Lease lease = std::move(mute.mutex("x", kLong).try_acquire().value());
+    Lease lease = mute.mutex("x", kLong).try_acquire().value();
     Pending waiting =
         in_thread([&] { return living_.mutex("x", {.ttl = ttl}).try_acquire_for(60s); });
     ASSERT_TRUE(eventually([&] { return waiters(watcher_, "x") == 1; }));

@@ -54,7 +54,7 @@ class Line {
 };
 
 Lease hold(Client& client, const std::string& name) {
-  return std::move(client.mutex(name, kLong).try_acquire().value());
+  return client.mutex(name, kLong).try_acquire().value();
 }
 
 class RedisFairness : public testing::TestWithParam<bool> {};

@@ -104,8 +104,8 @@ TEST(RedisState, AFullServerRenewsAndTakesBackWhatIsShared) {
   Client other = open(server.url());
   std::vector<Lease> leases;
   for (Client* each : {&client, &other}) {
-    leases.push_back(std::move(each->shared_mutex("s", kLong).try_acquire_shared().value()));
-    leases.push_back(std::move(each->semaphore("p", 3, kLong).try_acquire().value()));
+    leases.push_back(each->shared_mutex("s", kLong).try_acquire_shared().value());
+    leases.push_back(each->semaphore("p", 3, kLong).try_acquire().value());
   }
   ASSERT_EQ(server.command({"CONFIG", "SET", "maxmemory", "1"}), "OK");
   for (int round = 0; round < 2; ++round) {

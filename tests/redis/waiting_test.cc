@@ -22,7 +22,7 @@ class RedisWaiting : public testing::Test {
     return waiting;
   }
   Lease hold(const LockOptions& options = kLong) {
-    return std::move(holder_.mutex("x", options).try_acquire().value());
+    return holder_.mutex("x", options).try_acquire().value();
   }
   Client client() const { return open(server_.url()); }
 

@@ -23,7 +23,8 @@ void read_socket(UrlReader& reader, PostgresLogin& login) {
   const std::size_t name = path->rfind(kSocket);
   login.endpoint.unix_path = path->substr(0, name);
   if (name == std::string::npos) return;
-  const auto port = number_in(std::string_view(*path).substr(name + kSocket.size()), 1, 65535);
+  const auto port =
+      internal::number_in(std::string_view(*path).substr(name + kSocket.size()), 1, 65535);
   reader.require(port.has_value(), "'" + *path + "' is not a socket of PostgreSQL");
   login.endpoint.port = static_cast<std::uint16_t>(port.value_or(0));
 }
