@@ -7,78 +7,44 @@ namespace holdfast::internal {
 GrpcChannel::GrpcChannel(Runtime& runtime, std::string server_kind,
                          std::shared_ptr<const TlsContext> tls, Duration connect_timeout,
                          Where where)
-    : runtime_(runtime),
-      kind_(std::move(server_kind)),
-      tls_(std::move(tls)),
-      connect_timeout_(connect_timeout),
+    : ServerLink(runtime, std::move(server_kind), std::move(tls), connect_timeout),
       where_(std::move(where)),
-      greeted_(runtime),
-      reopening_(runtime, [this] { return try_to_open(); }, [this] { clear(); }) {}
+      greeted_(runtime) {}
 
 GrpcChannel::~GrpcChannel() {
-  runtime_.disarm(*this);
-  reopening_.abandon();
+  runtime().disarm(*this);
+  stop_opening();
   for (const auto& [id, caller] : pending_) caller->settled = true;  // It must not look for us.
-}
-
-Failure GrpcChannel::failed(Code code, const std::string& why) const {
-  const std::string where = endpoint_ == Endpoint() ? "" : " at " + endpoint_.display();
-  return Failure(code, kind_ + where + ": " + why);
 }
 
 // ---- Opening -----------------------------------------------------------------------------------
 
-Task<Result<void>> GrpcChannel::open(Deadline deadline, std::stop_token stop) {
-  if (connected()) co_return Result<void>();
-  reopening_.begin();
-  const Woken woken = co_await reopening_.wait(deadline, std::move(stop));
-  if (woken == Woken::timed_out) {
-    const Result<void>& last = reopening_.last();
-    const bool known = !last && !last.message().empty();
-    co_return failed(Code::unreachable,
-                     "no connection in time" + (known ? " (" + last.message() + ")" : ""));
-  }
-  if (woken == Woken::cancelled) co_return Failure(Code::cancelled, "cancelled by the caller");
-  if (connected()) co_return Result<void>();
-  if (!reopening_.last()) co_return reopening_.last().failure();
-  co_return failed(Code::unreachable, why_closed_);
-}
-
-Task<Result<void>> GrpcChannel::try_to_open() {
-  const Deadline deadline = Deadline::at(runtime_.now() + connect_timeout_);
-  endpoint_ = where_();
-  closed_ = false;
+Task<Result<Endpoint>> GrpcChannel::prepare(Deadline) {
   leaving_ = false;
   greeted_.reset();
+  Endpoint where = where_();
   Result<std::unique_ptr<GrpcCodec>> codec =
-      GrpcCodec::make(*this, endpoint_.display(), tls_ != nullptr);
+      GrpcCodec::make(*this, where.display(), tls() != nullptr);
   if (!codec) co_return codec.failure();
   codec_ = std::move(codec).value();
-  Result<std::unique_ptr<Stream>> stream =
-      co_await Stream::connect(runtime_, endpoint_, tls_, *this, deadline);
-  if (!stream) co_return failed(stream.code(), stream.message());
-  if (closed_) co_return failed(Code::unreachable, why_closed_);
-  stream_ = std::move(stream).value();
+  co_return where;
+}
+
+Task<Result<void>> GrpcChannel::greet(Deadline deadline) {
   pump();
   const Woken woken = co_await greeted_.wait(deadline);
-  const std::string doubt = tls_ ? "does it speak gRPC?" : "does it speak gRPC, or want TLS?";
+  const std::string doubt = tls() ? "does it speak gRPC?" : "does it speak gRPC, or want TLS?";
   if (woken != Woken::signalled) {
     co_return failed(Code::unreachable, "no answer in time; " + doubt);
   }
-  if (closed_) co_return failed(Code::unreachable, why_closed_ + "; " + doubt);
-  ready_ = true;
+  if (closed()) co_return failed(Code::unreachable, why_closed() + "; " + doubt);
   co_return Result<void>();
-}
-
-void GrpcChannel::clear() {
-  stream_.reset();
-  codec_.reset();
 }
 
 // ---- Calling -----------------------------------------------------------------------------------
 
 GrpcChannel::Pending::Pending(GrpcChannel& channel, GrpcCallId call)
-    : owner(channel), id(call), done(channel.runtime_) {
+    : owner(channel), id(call), done(channel.runtime()) {
   owner.pending_.emplace(id, this);
 }
 
@@ -97,11 +63,11 @@ Task<Result<GrpcReply>> GrpcChannel::call(std::string path, GrpcMetadata metadat
     if (!opened) co_return opened.failure();
   }
   GrpcReply reply;
-  reply.sent_at = runtime_.now();
+  reply.sent_at = runtime().now();
   const GrpcCallId id = codec_->begin(path, metadata, message, true);
   if (id < 0) {
     drop("it has used up its numbers");
-    co_return failed(Code::unreachable, why_closed_);
+    co_return failed(Code::unreachable, why_closed());
   }
   Pending pending(*this, id);
   pump();
@@ -140,7 +106,7 @@ void GrpcChannel::close_stream(GrpcCallId stream) {
 
 void GrpcChannel::pump() {
   // While nghttp2 tells us something it cannot be asked for more: on_bytes() does so after.
-  if (stream_ && codec_ && !receiving_) stream_->send(codec_->to_send());
+  if (has_stream() && codec_ && !receiving_) stream().send(codec_->to_send());
 }
 
 // ---- Hearing -----------------------------------------------------------------------------------
@@ -153,7 +119,7 @@ void GrpcChannel::on_bytes(std::string_view bytes) {
   pump();  // acknowledgements
   // A ping is answered with the next call, but not later than that.
   constexpr Duration kPingPatience = std::chrono::milliseconds(100);
-  if (codec_->owes_answer() && !armed()) runtime_.arm(*this, runtime_.now() + kPingPatience);
+  if (codec_->owes_answer() && !armed()) runtime().arm(*this, runtime().now() + kPingPatience);
   if (leaving_) {
     on_closed("the server is leaving");
   } else if (!sound) {
@@ -162,7 +128,7 @@ void GrpcChannel::on_bytes(std::string_view bytes) {
 }
 
 void GrpcChannel::on_time() {
-  if (stream_ && codec_ && codec_->owes_answer()) stream_->send(codec_->ping_answers());
+  if (has_stream() && codec_ && codec_->owes_answer()) stream().send(codec_->ping_answers());
 }
 
 void GrpcChannel::on_message(GrpcCallId call, std::string_view message) {
@@ -188,26 +154,8 @@ void GrpcChannel::on_end(GrpcCallId call, const GrpcEnd& end) {
   }
 }
 
-void GrpcChannel::drop(const std::string& why) {
-  if (stream_) {
-    on_closed(why);
-  } else if (reopening_.under_way()) {
-    closed_ = true;  // What is being opened is not wanted any more.
-    why_closed_ = why;
-  }
-}
-
-void GrpcChannel::on_closed(const std::string& why) {
-  why_closed_ = why;
-  closed_ = true;
-  ready_ = false;
-  ++generation_;
-  stream_.reset();
+void GrpcChannel::break_calls(const std::string& why) {
   greeted_.set();
-  forget_all(why);
-}
-
-void GrpcChannel::forget_all(const std::string& why) {
   for (const auto& [id, caller] : std::exchange(pending_, {})) {
     caller->settled = true;
     caller->end = GrpcEnd{.status = -1, .message = why, .refused = false};

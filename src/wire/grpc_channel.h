@@ -13,8 +13,7 @@
 
 #include "holdfast/runtime.h"
 #include "wire/grpc_codec.h"
-#include "wire/reopening.h"
-#include "wire/stream.h"
+#include "wire/server_link.h"
 
 namespace holdfast::internal {
 
@@ -35,7 +34,7 @@ class GrpcStreamListener {
   ~GrpcStreamListener() = default;
 };
 
-class GrpcChannel final : private StreamListener, private GrpcCodecListener, private Timer {
+class GrpcChannel final : public ServerLink, private GrpcCodecListener, private Timer {
  public:
   using Where = std::function<Endpoint()>;
 
@@ -48,22 +47,11 @@ class GrpcChannel final : private StreamListener, private GrpcCodecListener, pri
   Task<Result<GrpcReply>> call(std::string path, GrpcMetadata metadata, std::string message,
                                Deadline deadline, std::stop_token stop = {});
 
-  // Opens it, if it is not open.
-  Task<Result<void>> open(Deadline deadline, std::stop_token stop = {});
-  bool connected() const { return stream_ && ready_; }
-  // Another one after each reconnection.
-  std::uint64_t generation() const { return generation_; }
-  const Endpoint& endpoint() const { return endpoint_; }
-  // Closes it: calls under way become unknown, the next one opens it anew.
-  void drop(const std::string& why);
-
   // REQUIRES: connected().
   GrpcCallId open_stream(const std::string& path, const GrpcMetadata& metadata,
                          std::string_view first, GrpcStreamListener& listener);
   void send(GrpcCallId stream, std::string_view message);
   void close_stream(GrpcCallId stream);
-
-  Failure failed(Code code, const std::string& why) const;
 
  private:
   // A call that waits for its answer. Lives in its caller's coroutine.
@@ -79,37 +67,25 @@ class GrpcChannel final : private StreamListener, private GrpcCodecListener, pri
     GrpcEnd end;
   };
 
-  Task<Result<void>> try_to_open();
-  void pump();
-  void clear();
-  void forget_all(const std::string& why);
-
+  Task<Result<Endpoint>> prepare(Deadline deadline) override;
+  Task<Result<void>> greet(Deadline deadline) override;
+  void break_calls(const std::string& why) override;
   void on_bytes(std::string_view bytes) override;
-  void on_closed(const std::string& why) override;
+  void pump();
+
   void on_message(GrpcCallId call, std::string_view message) override;
   void on_end(GrpcCallId call, const GrpcEnd& end) override;
   void on_settings() override { greeted_.set(); }
   void on_goaway() override { leaving_ = true; }
   void on_time() override;
 
-  Runtime& runtime_;
-  const std::string kind_;
-  const std::shared_ptr<const TlsContext> tls_;
-  const Duration connect_timeout_;
   Where where_;
-  Endpoint endpoint_;
   std::unique_ptr<GrpcCodec> codec_;
-  std::unique_ptr<Stream> stream_;
-  bool ready_ = false;
   bool leaving_ = false;
   bool receiving_ = false;
-  bool closed_ = false;  // the stream ended, perhaps before we had it
-  Event greeted_;        // the server's settings came, or the connection ended
-  std::string why_closed_;
-  std::uint64_t generation_ = 0;
+  Event greeted_;  // the server's settings came, or the connection ended
   std::unordered_map<GrpcCallId, Pending*> pending_;
   std::unordered_map<GrpcCallId, GrpcStreamListener*> streams_;
-  Reopening reopening_;  // Last: its task ends before what it uses.
 };
 
 }  // namespace holdfast::internal

@@ -5,72 +5,24 @@
 namespace holdfast::internal::memcached {
 
 Connection::Connection(Runtime& runtime, const Settings& settings)
-    : runtime_(runtime),
-      settings_(settings),
-      silence_(runtime),
-      reopening_(runtime, [this] { return try_to_open(); }, [this] { clear(); }) {}
-
-Connection::~Connection() {
-  reopening_.abandon();
-  silence_.abandon();
-  for (const Place& place : pending_) {
-    if (place.caller) place.caller->settled = true;  // It must not look for us any more.
-  }
-}
-
-Failure Connection::failed(Code code, const std::string& why) const {
-  return Failure(code, "memcached at " + settings_.endpoint.display() + ": " + why);
+    : PipelinedConnection(runtime, "memcached", nullptr, settings.connect_timeout),
+      settings_(settings) {
+  set_endpoint(settings_.endpoint);
 }
 
 // ---- Opening -----------------------------------------------------------------------------------
 
-void Connection::begin_to_open() {
-  if (!connected()) reopening_.begin();
-}
-
-Task<Result<void>> Connection::open(Deadline deadline, std::stop_token stop) {
-  if (connected()) co_return Result<void>();
-  begin_to_open();
-  const Woken woken = co_await reopening_.wait(deadline, std::move(stop));
-  if (woken == Woken::timed_out) {
-    const Result<void>& last = reopening_.last();
-    const bool known = !last && !last.message().empty();
-    co_return failed(Code::unreachable,
-                     "no connection in time" + (known ? " (" + last.message() + ")" : ""));
-  }
-  if (woken == Woken::cancelled) co_return Failure(Code::cancelled, "cancelled by the caller");
-  if (connected()) co_return Result<void>();
-  if (!reopening_.last()) co_return reopening_.last().failure();
-  co_return failed(Code::unreachable, why_closed_);
-}
-
-void Connection::clear() {
-  stream_.reset();
-  forget_pending();
-}
-
-Task<Result<void>> Connection::try_to_open() {
-  const Deadline deadline = Deadline::at(runtime_.now() + settings_.connect_timeout);
+Task<Result<Endpoint>> Connection::prepare(Deadline) {
   parser_ = ReplyParser();
-  closed_ = false;
   spoke_unasked_ = false;
-  Result<std::unique_ptr<Stream>> stream =
-      co_await Stream::connect(runtime_, settings_.endpoint, nullptr, *this, deadline);
-  if (!stream) co_return failed(stream.code(), stream.message());
-  silence_.heard();
-  if (closed_) co_return failed(Code::unreachable, why_closed_);
-  stream_ = std::move(stream).value();
-  const Result<void> greeted = co_await greet(deadline);
-  if (!greeted) co_return greeted;
-  if (closed_) co_return failed(Code::unreachable, why_closed_);
-  ready_ = true;
-  co_return Result<void>();
+  co_return settings_.endpoint;
 }
 
 // Is it a memcached, and one that is new enough?
 Task<Result<void>> Connection::greet(Deadline deadline) {
+  heard();
   Pending greeting(*this, 2);
-  stream_->send("version\r\nmn\r\n");
+  stream().send("version\r\nmn\r\n");
   const Woken woken = co_await greeting.done.wait(deadline);
   const std::vector<Reply>& replies = greeting.answers.replies;
   // What wants a login may close at once after it has said so.
@@ -81,41 +33,19 @@ Task<Result<void>> Connection::greet(Deadline deadline) {
   }
   if (woken != Woken::signalled) co_return failed(Code::unreachable, "no answer in time");
   if (greeting.broken) {
-    co_return failed(Code::unreachable, why_closed_ + "; does it speak the text protocol?");
+    co_return failed(Code::unreachable, why_closed() + "; does it speak the text protocol?");
   }
   version_ = replies[0].rest;
   if (!replies[1].is("MN")) co_return failure_of(replies[1]);
   co_return Result<void>();
 }
 
-std::optional<BootTime> Connection::oldest_sent() const {
-  if (pending_.empty()) return std::nullopt;
-  return pending_.front().sent_at;
-}
-
-bool Connection::unresponsive(Duration patience) {
-  if (!connected()) return reopening_.is_hard(patience);
-  if (silence_.is_hopeless(oldest_sent(), patience)) {
-    drop("no answer any more");  // Nobody else might ask, and so find out.
-    return true;
-  }
-  return silence_.is_silent(oldest_sent(), patience);
-}
-
 // ---- Calling -----------------------------------------------------------------------------------
 
-Connection::Pending::Pending(Connection& connection, std::size_t count)
-    : owner(connection),
-      number(connection.first_pending_ + connection.pending_.size()),
-      done(connection.runtime_) {
+Connection::Pending::Pending(Connection& connection, std::size_t count) : Call(connection, count) {
   answers.replies.reserve(count);
-  answers.sent_at = connection.runtime_.now();
-  answers.generation = connection.generation_;
-  owner.pending_.push_back({this, count, answers.sent_at});
-}
-
-Connection::Pending::~Pending() {
-  if (!settled) owner.pending_[number - owner.first_pending_].caller = nullptr;
+  answers.sent_at = sent_at;
+  answers.generation = connection.generation();
 }
 
 Task<Result<Answers>> Connection::call(std::string commands, std::size_t count, Deadline deadline,
@@ -125,16 +55,12 @@ Task<Result<Answers>> Connection::call(std::string commands, std::size_t count, 
     if (!opened) co_return opened.failure();
   }
   Pending pending(*this, count);
-  stream_->send(commands);
+  stream().send(commands);
   const Woken woken = co_await pending.done.wait(deadline, std::move(stop));
-  if (woken == Woken::timed_out && !pending.settled) give_up_if_silent(pending.answers.sent_at);
+  if (woken == Woken::timed_out && !pending.settled) give_up_if_silent(pending);
   if (!pending.settled) co_return failed(Code::unknown, "no answer in time");
-  if (pending.broken) co_return failed(Code::unknown, why_closed_);
+  if (pending.broken) co_return failed(Code::unknown, why_closed());
   co_return std::move(pending.answers);
-}
-
-void Connection::give_up_if_silent(BootTime sent_at) {
-  if (silence_.is_dead(sent_at)) drop("no answer any more");
 }
 
 // ---- Hearing -----------------------------------------------------------------------------------
@@ -152,48 +78,19 @@ void Connection::on_bytes(std::string_view bytes) {
 }
 
 void Connection::on_reply(Reply&& reply) {
-  silence_.heard();
-  if (pending_.empty()) {
+  heard();
+  if (!expects_answer()) {
     spoke_unasked_ = true;
     return;
   }
-  Place& place = pending_.front();
-  Pending* const caller = place.caller;
-  if (caller) caller->answers.replies.push_back(std::move(reply));
-  if (--place.missing > 0) return;
-  pending_.pop_front();
-  ++first_pending_;
-  if (!caller) return;
-  caller->settled = true;
-  caller->done.set();
-}
-
-void Connection::drop(const std::string& why) {
-  if (stream_) {
-    on_closed(why);
-  } else if (reopening_.under_way()) {
-    closed_ = true;  // What is being opened is not wanted any more.
-    why_closed_ = why;
+  if (auto* pending = static_cast<Pending*>(caller())) {
+    pending->answers.replies.push_back(std::move(reply));
   }
+  take_answer();
 }
 
-void Connection::on_closed(const std::string& why) {
-  why_closed_ = why;
-  closed_ = true;
-  ready_ = false;
-  ++generation_;
-  stream_.reset();
-  forget_pending();
-}
-
-void Connection::forget_pending() {
-  for (const Place& place : std::exchange(pending_, {})) {
-    ++first_pending_;
-    if (!place.caller) continue;
-    place.caller->settled = true;
-    place.caller->broken = true;
-    place.caller->done.set();
-  }
+void Connection::break_calls(const std::string&) {
+  settle_all([](Call& call) { static_cast<Pending&>(call).broken = true; });
 }
 
 Failure Connection::failure_of(const Reply& reply) {

@@ -5,78 +5,20 @@
 namespace holdfast::internal::redis {
 
 Connection::Connection(Runtime& runtime, ConnectionSettings settings, Locate where)
-    : runtime_(runtime),
+    : PipelinedConnection(runtime, "Redis", settings.tls, settings.connect_timeout),
       settings_(std::move(settings)),
-      where_(std::move(where)),
-      silence_(runtime),
-      reopening_(runtime, [this] { return try_to_open(); }, [this] { clear(); }) {}
-
-Connection::~Connection() {
-  reopening_.abandon();
-  silence_.abandon();
-  for (const Place& place : pending_) {
-    if (place.pending) place.pending->settled = true;  // It must not look for us any more.
-  }
-}
-
-Failure Connection::failed(Code code, const std::string& why) const {
-  const std::string where = endpoint_ == Endpoint() ? "Redis" : "Redis at " + endpoint_.display();
-  return Failure(code, where + ": " + why);
-}
+      where_(std::move(where)) {}
 
 // ---- Opening -----------------------------------------------------------------------------------
 
-void Connection::begin_to_open() {
-  if (!connected()) reopening_.begin();
-}
-
-Task<Result<void>> Connection::open(Deadline deadline, std::stop_token stop) {
-  if (connected()) co_return Result<void>();
-  begin_to_open();
-  const Woken woken = co_await reopening_.wait(deadline, std::move(stop));
-  if (woken == Woken::timed_out) {
-    const Result<void>& last = reopening_.last();
-    const bool known = !last && !last.message().empty();
-    const std::string hint = settings_.tls ? "; does it speak TLS?" : "";
-    co_return failed(Code::unreachable,
-                     "no connection in time" + (known ? " (" + last.message() + ")" : hint));
-  }
-  if (woken == Woken::cancelled) co_return Failure(Code::cancelled, "cancelled by the caller");
-  if (connected()) co_return Result<void>();
-  if (!reopening_.last()) co_return reopening_.last().failure();
-  co_return failed(Code::unreachable, why_closed_);
-}
-
-void Connection::clear() {
-  stream_.reset();
-  // Their callers have left with the failed log-in; the next connection's replies are not theirs.
-  first_pending_ += pending_.size();
-  pending_.clear();
-  ++generation_;  // INFO may have been answered before the log-in failed.
-}
-
-Task<Result<void>> Connection::try_to_open() {
-  const Deadline deadline = Deadline::at(runtime_.now() + settings_.connect_timeout);
-  Result<Endpoint> endpoint = co_await where_(deadline);
-  if (!endpoint) co_return endpoint.failure();
-  endpoint_ = std::move(endpoint).value();
+Task<Result<Endpoint>> Connection::prepare(Deadline deadline) {
   parser_ = std::make_unique<ReplyParser>();
-  closed_ = false;
   spoke_unasked_ = false;
-  Result<std::unique_ptr<Stream>> stream =
-      co_await Stream::connect(runtime_, endpoint_, settings_.tls, *this, deadline);
-  if (!stream) co_return failed(stream.code(), stream.message());
-  silence_.heard();
-  if (closed_) co_return failed(Code::unreachable, why_closed_);
-  stream_ = std::move(stream).value();
-  const Result<void> entered = co_await log_in(deadline);
-  if (!entered) co_return entered;
-  if (closed_) co_return failed(Code::unreachable, why_closed_);
-  ready_ = true;
-  co_return Result<void>();
+  return where_(deadline);
 }
 
-Task<Result<void>> Connection::log_in(Deadline deadline) {
+Task<Result<void>> Connection::greet(Deadline deadline) {
+  heard();
   const Login& login = settings_.login;
   std::vector<Words> greeting;
   const std::string database = std::to_string(login.database);
@@ -97,67 +39,39 @@ Task<Result<void>> Connection::log_in(Deadline deadline) {
   std::deque<Pending> calls;
   std::string bytes;
   for (const Words& words : greeting) {
-    calls.emplace_back(*this, std::string());
+    calls.emplace_back(*this);
     bytes += encode(words);
   }
-  stream_->send(bytes);
+  stream().send(bytes);
   const Reply* complaint = nullptr;
   std::vector<Reply> answers;
   for (std::size_t i = 0; i < greeting.size(); ++i) {
     co_await calls[i].done.wait(deadline);
     const Result<Answer>& answer = calls[i].outcome;
-    if (!answer && complaint) co_return failure_of(*complaint, endpoint_);  // and then it closed
-    if (!answer && closed_ && i == 0 && !settings_.tls) {
-      co_return failed(Code::unreachable, why_closed_ + "; does it want TLS (rediss://)?");
+    if (!answer && complaint) co_return failure_of(*complaint, endpoint());  // and then it closed
+    if (!answer && closed() && i == 0 && !settings_.tls) {
+      co_return failed(Code::unreachable, why_closed() + "; does it want TLS (rediss://)?");
     }
-    if (!answer) co_return failed(Code::unreachable, closed_ ? why_closed_ : "no answer in time");
+    if (!answer) co_return failed(Code::unreachable, closed() ? why_closed() : "no answer in time");
     const Reply& reply = answer->reply;
     if (i >= first_question) {
       answers.push_back(reply);
       continue;
     }
     if (reply.is_error()) complaint = &reply;
-    if (i < required && reply.is_error()) co_return failure_of(reply, endpoint_);
+    if (i < required && reply.is_error()) co_return failure_of(reply, endpoint());
     // Without a password the first command of all tells that one is needed.
-    if (reply.is_error("NOAUTH")) co_return failure_of(reply, endpoint_);
+    if (reply.is_error("NOAUTH")) co_return failure_of(reply, endpoint());
     if (greeting[i].at(0) == "INFO" && !reply.is_error()) on_info(reply.text);
     if (greeting[i].at(0) == "ROLE" && !reply.is_error() && reply.at(0).text != "master") {
       co_return failed(Code::unreachable, "it is a " + reply.at(0).text + " now, not the master");
     }
   }
-  if (on_greeted) co_return on_greeted(answers, endpoint_);
+  if (on_greeted) co_return on_greeted(answers, endpoint());
   co_return Result<void>();
 }
 
-std::optional<BootTime> Connection::oldest_sent() const {
-  if (pending_.empty()) return std::nullopt;
-  return pending_.front().sent_at;
-}
-
-bool Connection::unresponsive(Duration patience) {
-  if (!connected()) return reopening_.is_hard(patience);
-  if (silence_.is_hopeless(oldest_sent(), patience)) {
-    drop("no answer any more");  // Nobody else might ask, and so find out.
-    return true;
-  }
-  return silence_.is_silent(oldest_sent(), patience);
-}
-
 // ---- Calling -----------------------------------------------------------------------------------
-
-Connection::Pending::Pending(Connection& connection, const std::string& command)
-    : owner(connection),
-      number(connection.first_pending_ + connection.pending_.size()),
-      sent_at(connection.runtime_.now()),
-      done(connection.runtime_),
-      outcome(Failure(Code::unknown, {})) {
-  owner.pending_.push_back({this, sent_at});
-  if (!command.empty()) owner.stream_->send(command);
-}
-
-Connection::Pending::~Pending() {
-  if (!settled) owner.pending_[number - owner.first_pending_].pending = nullptr;
-}
 
 Task<Result<Answer>> Connection::call(std::string command, Deadline deadline,
                                       std::stop_token stop) {
@@ -165,15 +79,12 @@ Task<Result<Answer>> Connection::call(std::string command, Deadline deadline,
     Result<void> opened = co_await open(deadline, stop);
     if (!opened) co_return opened.failure();
   }
-  Pending pending(*this, command);
+  Pending pending(*this);
+  stream().send(command);
   const Woken woken = co_await pending.done.wait(deadline, std::move(stop));
-  if (woken == Woken::timed_out && !pending.settled) give_up_if_silent(pending.sent_at);
+  if (woken == Woken::timed_out && !pending.settled) give_up_if_silent(pending);
   if (!pending.settled) co_return failed(Code::unknown, "no answer in time");
   co_return std::move(pending.outcome);
-}
-
-void Connection::give_up_if_silent(BootTime sent_at) {
-  if (silence_.is_dead(sent_at)) drop("no answer any more");
 }
 
 Task<std::vector<Result<Answer>>> Connection::call_all(std::vector<std::string> commands,
@@ -190,13 +101,13 @@ Task<std::vector<Result<Answer>>> Connection::call_all(std::vector<std::string> 
   std::deque<Pending> calls;
   std::string bytes;
   for (const std::string& command : commands) {
-    calls.emplace_back(*this, std::string());
+    calls.emplace_back(*this);
     bytes += command;
   }
-  stream_->send(bytes);
+  stream().send(bytes);
   for (Pending& call : calls) {
     const Woken woken = co_await call.done.wait(deadline, stop);
-    if (woken == Woken::timed_out && !call.settled) give_up_if_silent(call.sent_at);
+    if (woken == Woken::timed_out && !call.settled) give_up_if_silent(call);
     if (call.settled) {
       outcomes.push_back(std::move(call.outcome));
     } else {
@@ -221,48 +132,28 @@ void Connection::on_bytes(std::string_view bytes) {
 }
 
 void Connection::on_reply(Reply&& reply) {
-  silence_.heard();
+  heard();
   const bool push = reply.kind == Reply::Kind::array && !reply.items.empty() && on_push &&
                     reply.at(0).text == "message";
   if (push) {
     on_push(reply);
     return;
   }
-  if (pending_.empty()) {
+  if (!expects_answer()) {
     spoke_unasked_ = true;
     return;
   }
-  Pending* pending = pending_.front().pending;
-  pending_.pop_front();
-  ++first_pending_;
-  if (!pending) return;
-  pending->settled = true;
-  pending->outcome = Answer{std::move(reply), pending->sent_at, generation_};
-  pending->done.set();
+  if (auto* pending = static_cast<Pending*>(caller())) {
+    pending->outcome = Answer{std::move(reply), pending->sent_at, generation()};
+  }
+  take_answer();
 }
 
-void Connection::drop(const std::string& why) {
-  if (stream_) {
-    on_closed(why);
-  } else if (reopening_.under_way()) {
-    closed_ = true;  // What is being opened is not wanted any more.
-    why_closed_ = why;
-  }
+void Connection::break_calls(const std::string& why) {
+  settle_all([&](Call& call) { static_cast<Pending&>(call).outcome = failed(Code::unknown, why); });
 }
 
-void Connection::on_closed(const std::string& why) {
-  why_closed_ = why;
-  closed_ = true;
-  ready_ = false;
-  ++generation_;
-  stream_.reset();
-  for (const Place& place : std::exchange(pending_, {})) {
-    ++first_pending_;
-    if (!place.pending) continue;
-    place.pending->settled = true;
-    place.pending->outcome = failed(Code::unknown, why_closed_);
-    place.pending->done.set();
-  }
+void Connection::on_ended() {
   if (on_lost) on_lost();
 }
 

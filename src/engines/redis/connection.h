@@ -1,12 +1,8 @@
-// Connection: one connection to a Redis server, shared by all calls of a client. Calls are
-// pipelined; one that gave up keeps its place, so that its reply never reaches another. Opened on
-// demand, and again after it broke. Inside the loop only.
+// Connection: one connection to a Redis server, shared by all calls of a client. Inside the loop only.
 #pragma once
 
-#include <deque>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -14,9 +10,7 @@
 #include "engines/redis/reply.h"
 #include "engines/redis/words.h"
 #include "holdfast/runtime.h"
-#include "wire/reopening.h"
-#include "wire/silence.h"
-#include "wire/stream.h"
+#include "wire/pipelined_connection.h"
 
 namespace holdfast::internal::redis {
 
@@ -42,13 +36,13 @@ struct Answer {
   bool resent = false;           // what was sent after the request may have been executed before it
 };
 
-class Connection final : private StreamListener {
+class Connection final : public PipelinedConnection {
  public:
   // Where the server is; asked each time a connection is opened.
   using Locate = std::function<Task<Result<Endpoint>>(Deadline)>;
 
   Connection(Runtime& runtime, ConnectionSettings settings, Locate where);
-  ~Connection();
+  ~Connection() { abandon(); }
 
   // Replies that nobody asked for (a subscription's messages), the end of a connection, and the answer
   // to INFO when one was opened.
@@ -67,69 +61,24 @@ class Connection final : private StreamListener {
   Task<std::vector<Result<Answer>>> call_all(std::vector<std::string> commands, Deadline deadline,
                                              std::stop_token stop = {});
 
-  // Begins to open it, if it is not open; nobody has to wait for it.
-  void begin_to_open();
-  // Opens it, if it is not open.
-  Task<Result<void>> open(Deadline deadline, std::stop_token stop = {});
-  bool connected() const { return stream_ && ready_; }
-  // Another one after each reconnection: WAIT, for instance, is about what went before it on the
-  // same connection.
-  std::uint64_t generation() const { return generation_; }
-  // True if it cannot be opened, or has left a call unanswered for `patience`. False before the
-  // first try: nobody knows yet; and while it is only we who are slow.
-  bool unresponsive(Duration patience);
-  // Where it is, or was last.
-  const Endpoint& endpoint() const { return endpoint_; }
-  // Closes it: calls under way become unknown, the next one opens it anew.
-  void drop(const std::string& why);
-
  private:
-  // A call that waits for its reply. Lives in its caller's coroutine; its place in the line stays
-  // when the caller has left.
-  struct Pending {
-    Pending(Connection& connection, const std::string& command);
-    ~Pending();
-    Connection& owner;
-    std::uint64_t number;
-    BootTime sent_at;
-    Event done;
-    bool settled = false;
+  struct Pending : Call {
+    explicit Pending(Connection& connection)
+        : Call(connection), outcome(Failure(Code::unknown, {})) {}
     Result<Answer> outcome;
   };
 
-  Task<Result<void>> try_to_open();
-  Task<Result<void>> log_in(Deadline deadline);
+  Task<Result<Endpoint>> prepare(Deadline deadline) override;
+  Task<Result<void>> greet(Deadline deadline) override;
+  void break_calls(const std::string& why) override;
+  void on_ended() override;
   void on_bytes(std::string_view bytes) override;
-  void on_closed(const std::string& why) override;
-  bool expects_answer() const override { return !pending_.empty(); }
   void on_reply(Reply&& reply);
-  // After a call timed out: ends a connection that says nothing at all.
-  void give_up_if_silent(BootTime sent_at);
-  // When the oldest call was sent that has no answer.
-  std::optional<BootTime> oldest_sent() const;
-  // The opening has failed.
-  void clear();
-  Failure failed(Code code, const std::string& why) const;
 
-  Runtime& runtime_;
   ConnectionSettings settings_;
   Locate where_;
-  Endpoint endpoint_;
   std::unique_ptr<ReplyParser> parser_;
-  std::unique_ptr<Stream> stream_;
-  bool ready_ = false;
   bool spoke_unasked_ = false;
-  bool closed_ = false;  // the stream ended, perhaps before we had it
-  std::string why_closed_;
-  std::uint64_t generation_ = 0;
-  Silence silence_;
-  struct Place {
-    Pending* pending;  // null where the caller has left
-    BootTime sent_at;
-  };
-  std::deque<Place> pending_;
-  std::uint64_t first_pending_ = 0;  // the number of pending_.front()
-  Reopening reopening_;              // Last: its task ends before what it uses.
 };
 
 // How an error reply reads to a user of the lock.
