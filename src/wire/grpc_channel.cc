@@ -192,7 +192,7 @@ void GrpcChannel::drop(const std::string& why) {
   if (stream_) {
     on_closed(why);
   } else if (reopening_.under_way()) {
-    closed_ = true;  // What is being opened is not wanted any more.
+    closed_ = true;  // The connection that is being opened is not wanted any more.
     why_closed_ = why;
   }
 }

@@ -13,8 +13,8 @@ Connection::Connection(Runtime& runtime, const Settings& settings)
 Connection::~Connection() {
   reopening_.abandon();
   silence_.abandon();
-  for (const Place& place : pending_) {
-    if (place.caller) place.caller->settled = true;  // It must not look for us any more.
+  for (const InFlight& sent : in_flight_) {
+    if (sent.caller) sent.caller->settled = true;  // It must not look for us any more.
   }
 }
 
@@ -73,7 +73,7 @@ Task<Result<void>> Connection::greet(Deadline deadline) {
   stream_->send("version\r\nmn\r\n");
   const Woken woken = co_await greeting.done.wait(deadline);
   const std::vector<Reply>& replies = greeting.answers.replies;
-  // What wants a login may close at once after it has said so.
+  // A server that wants a login may say so and close at once.
   if (!replies.empty() && replies[0].is_error()) co_return failure_of(replies[0]);
   if (!replies.empty() && !replies[0].is("VERSION")) {
     co_return failed(Code::misconfigured,
@@ -89,8 +89,8 @@ Task<Result<void>> Connection::greet(Deadline deadline) {
 }
 
 std::optional<BootTime> Connection::oldest_sent() const {
-  if (pending_.empty()) return std::nullopt;
-  return pending_.front().sent_at;
+  if (in_flight_.empty()) return std::nullopt;
+  return in_flight_.front().sent_at;
 }
 
 bool Connection::unresponsive(Duration patience) {
@@ -106,16 +106,16 @@ bool Connection::unresponsive(Duration patience) {
 
 Connection::Pending::Pending(Connection& connection, std::size_t count)
     : owner(connection),
-      number(connection.first_pending_ + connection.pending_.size()),
+      number(connection.first_pending_ + connection.in_flight_.size()),
       done(connection.runtime_) {
   answers.replies.reserve(count);
   answers.sent_at = connection.runtime_.now();
   answers.generation = connection.generation_;
-  owner.pending_.push_back({this, count, answers.sent_at});
+  owner.in_flight_.push_back({this, count, answers.sent_at});
 }
 
 Connection::Pending::~Pending() {
-  if (!settled) owner.pending_[number - owner.first_pending_].caller = nullptr;
+  if (!settled) owner.in_flight_[number - owner.first_pending_].caller = nullptr;
 }
 
 Task<Result<Answers>> Connection::call(std::string commands, std::size_t count, Deadline deadline,
@@ -153,15 +153,15 @@ void Connection::on_bytes(std::string_view bytes) {
 
 void Connection::on_reply(Reply reply) {
   silence_.heard();
-  if (pending_.empty()) {
+  if (in_flight_.empty()) {
     spoke_unasked_ = true;
     return;
   }
-  Place& place = pending_.front();
-  Pending* const caller = place.caller;
+  InFlight& sent = in_flight_.front();
+  Pending* const caller = sent.caller;
   if (caller) caller->answers.replies.push_back(std::move(reply));
-  if (--place.missing > 0) return;
-  pending_.pop_front();
+  if (--sent.missing > 0) return;
+  in_flight_.pop_front();
   ++first_pending_;
   if (!caller) return;
   caller->settled = true;
@@ -172,7 +172,7 @@ void Connection::drop(const std::string& why) {
   if (stream_) {
     on_closed(why);
   } else if (reopening_.under_way()) {
-    closed_ = true;  // What is being opened is not wanted any more.
+    closed_ = true;  // The connection that is being opened is not wanted any more.
     why_closed_ = why;
   }
 }
@@ -187,12 +187,12 @@ void Connection::on_closed(const std::string& why) {
 }
 
 void Connection::forget_pending() {
-  for (const Place& place : std::exchange(pending_, {})) {
+  for (const InFlight& sent : std::exchange(in_flight_, {})) {
     ++first_pending_;
-    if (!place.caller) continue;
-    place.caller->settled = true;
-    place.caller->broken = true;
-    place.caller->done.set();
+    if (!sent.caller) continue;
+    sent.caller->settled = true;
+    sent.caller->broken = true;
+    sent.caller->done.set();
   }
 }
 

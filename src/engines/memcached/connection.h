@@ -1,5 +1,5 @@
 // Connection: one connection to a memcached server, shared by all calls of a client. Calls are
-// pipelined; one that gave up keeps its place, so that its replies never reach another. Opened on
+// pipelined; one that gave up keeps its turn, so that its replies never reach another. Opened on
 // demand, and again after it broke. Inside the loop only.
 #pragma once
 
@@ -63,7 +63,7 @@ class Connection final : private StreamListener {
   Failure failure_of(const Reply& reply);
 
  private:
-  // A call that waits for its replies. Lives in its caller's coroutine; its place in the line stays
+  // A call that waits for its replies. Lives in its caller's coroutine; what it sent stays
   // when the caller has left.
   struct Pending {
     Pending(Connection& connection, std::size_t count);
@@ -75,7 +75,7 @@ class Connection final : private StreamListener {
     bool broken = false;
     Answers answers;
   };
-  struct Place {
+  struct InFlight {
     Pending* caller;  // null if it has left
     std::size_t missing;
     BootTime sent_at;
@@ -85,7 +85,7 @@ class Connection final : private StreamListener {
   Task<Result<void>> greet(Deadline deadline);
   void on_bytes(std::string_view bytes) override;
   void on_closed(const std::string& why) override;
-  bool expects_answer() const override { return !pending_.empty(); }
+  bool expects_answer() const override { return !in_flight_.empty(); }
   void on_reply(Reply reply);
   // After a call timed out: ends a connection that says nothing at all.
   void give_up_if_silent(BootTime sent_at);
@@ -106,8 +106,8 @@ class Connection final : private StreamListener {
   std::string why_closed_;
   std::uint64_t generation_ = 0;
   Silence silence_;
-  std::deque<Place> pending_;
-  std::uint64_t first_pending_ = 0;  // the number of pending_.front()
+  std::deque<InFlight> in_flight_;
+  std::uint64_t first_pending_ = 0;  // the number of in_flight_.front()
   Reopening reopening_;              // Last: its task ends before what it uses.
 };
 

@@ -14,8 +14,8 @@ Connection::Connection(Runtime& runtime, ConnectionSettings settings, Locate whe
 Connection::~Connection() {
   reopening_.abandon();
   silence_.abandon();
-  for (const Place& place : pending_) {
-    if (place.pending) place.pending->settled = true;  // It must not look for us any more.
+  for (const InFlight& sent : in_flight_) {
+    if (sent.caller) sent.caller->settled = true;  // It must not look for us any more.
   }
 }
 
@@ -50,8 +50,8 @@ Task<Result<void>> Connection::open(Deadline deadline, std::stop_token stop) {
 void Connection::clear() {
   stream_.reset();
   // Their callers have left with the failed log-in; the next connection's replies are not theirs.
-  first_pending_ += pending_.size();
-  pending_.clear();
+  first_in_flight_ += in_flight_.size();
+  in_flight_.clear();
   ++generation_;  // INFO may have been answered before the log-in failed.
 }
 
@@ -130,8 +130,8 @@ Task<Result<void>> Connection::log_in(Deadline deadline) {
 }
 
 std::optional<BootTime> Connection::oldest_sent() const {
-  if (pending_.empty()) return std::nullopt;
-  return pending_.front().sent_at;
+  if (in_flight_.empty()) return std::nullopt;
+  return in_flight_.front().sent_at;
 }
 
 bool Connection::unresponsive(Duration patience) {
@@ -147,16 +147,16 @@ bool Connection::unresponsive(Duration patience) {
 
 Connection::Pending::Pending(Connection& connection, const std::string& command)
     : owner(connection),
-      number(connection.first_pending_ + connection.pending_.size()),
+      number(connection.first_in_flight_ + connection.in_flight_.size()),
       sent_at(connection.runtime_.now()),
       done(connection.runtime_),
       outcome(Failure(Code::unknown, {})) {
-  owner.pending_.push_back({this, sent_at});
+  owner.in_flight_.push_back({this, sent_at});
   if (!command.empty()) owner.stream_->send(command);
 }
 
 Connection::Pending::~Pending() {
-  if (!settled) owner.pending_[number - owner.first_pending_].pending = nullptr;
+  if (!settled) owner.in_flight_[number - owner.first_in_flight_].caller = nullptr;
 }
 
 Task<Result<Answer>> Connection::call(std::string command, Deadline deadline,
@@ -228,13 +228,13 @@ void Connection::on_reply(Reply reply) {
     on_push(reply);
     return;
   }
-  if (pending_.empty()) {
+  if (in_flight_.empty()) {
     spoke_unasked_ = true;
     return;
   }
-  Pending* pending = pending_.front().pending;
-  pending_.pop_front();
-  ++first_pending_;
+  Pending* pending = in_flight_.front().caller;
+  in_flight_.pop_front();
+  ++first_in_flight_;
   if (!pending) return;
   pending->settled = true;
   pending->outcome = Answer{std::move(reply), pending->sent_at, generation_};
@@ -245,7 +245,7 @@ void Connection::drop(const std::string& why) {
   if (stream_) {
     on_closed(why);
   } else if (reopening_.under_way()) {
-    closed_ = true;  // What is being opened is not wanted any more.
+    closed_ = true;  // The connection that is being opened is not wanted any more.
     why_closed_ = why;
   }
 }
@@ -256,12 +256,12 @@ void Connection::on_closed(const std::string& why) {
   ready_ = false;
   ++generation_;
   stream_.reset();
-  for (const Place& place : std::exchange(pending_, {})) {
-    ++first_pending_;
-    if (!place.pending) continue;
-    place.pending->settled = true;
-    place.pending->outcome = failed(Code::unknown, why_closed_);
-    place.pending->done.set();
+  for (const InFlight& sent : std::exchange(in_flight_, {})) {
+    ++first_in_flight_;
+    if (!sent.caller) continue;
+    sent.caller->settled = true;
+    sent.caller->outcome = failed(Code::unknown, why_closed_);
+    sent.caller->done.set();
   }
   if (on_lost) on_lost();
 }

@@ -1,5 +1,5 @@
 // Connection: one connection to a Redis server, shared by all calls of a client. Calls are
-// pipelined; one that gave up keeps its place, so that its reply never reaches another. Opened on
+// pipelined; one that gave up keeps its turn, so that its reply never reaches another. Opened on
 // demand, and again after it broke. Inside the loop only.
 #pragma once
 
@@ -55,8 +55,8 @@ class Connection final : private StreamListener {
   std::function<void(const Reply&)> on_push;
   std::function<void()> on_lost;
   std::function<void(const std::string&)> on_info;
-  // What else is asked in the same write as the login, and who hears the answers, errors among them. A failure
-  // refuses the connection.
+  // Sent in the same write as the login; on_greeted hears the answers, errors among them, and refuses the
+  // connection by a failure.
   std::vector<Words> questions;
   std::function<Result<void>(const std::vector<Reply>&, const Endpoint&)> on_greeted;
 
@@ -84,7 +84,7 @@ class Connection final : private StreamListener {
   void drop(const std::string& why);
 
  private:
-  // A call that waits for its reply. Lives in its caller's coroutine; its place in the line stays
+  // A call that waits for its reply. Lives in its caller's coroutine; what it sent stays
   // when the caller has left.
   struct Pending {
     Pending(Connection& connection, const std::string& command);
@@ -101,7 +101,7 @@ class Connection final : private StreamListener {
   Task<Result<void>> log_in(Deadline deadline);
   void on_bytes(std::string_view bytes) override;
   void on_closed(const std::string& why) override;
-  bool expects_answer() const override { return !pending_.empty(); }
+  bool expects_answer() const override { return !in_flight_.empty(); }
   void on_reply(Reply reply);
   // After a call timed out: ends a connection that says nothing at all.
   void give_up_if_silent(BootTime sent_at);
@@ -123,13 +123,13 @@ class Connection final : private StreamListener {
   std::string why_closed_;
   std::uint64_t generation_ = 0;
   Silence silence_;
-  struct Place {
-    Pending* pending;  // null where the caller has left
+  struct InFlight {
+    Pending* caller;  // null if it has left
     BootTime sent_at;
   };
-  std::deque<Place> pending_;
-  std::uint64_t first_pending_ = 0;  // the number of pending_.front()
-  Reopening reopening_;              // Last: its task ends before what it uses.
+  std::deque<InFlight> in_flight_;
+  std::uint64_t first_in_flight_ = 0;  // the number of in_flight_.front()
+  Reopening reopening_;                // Last: its task ends before what it uses.
 };
 
 // How an error reply reads to a user of the lock.
