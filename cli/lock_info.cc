@@ -43,8 +43,8 @@ Json to_json(const LockInfo& info) {
 }
 
 std::string shown_label(const std::string& text) {
-  constexpr std::size_t kMost = 120;
-  return printable(text, kMost);
+  constexpr std::size_t kMaxLength = 120;
+  return printable(text, kMaxLength);
 }
 
 std::string shown(const std::optional<Duration>& span) {

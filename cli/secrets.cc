@@ -77,9 +77,9 @@ void overwrite(int argc, char** argv, const std::vector<std::string>& words) {
 
 void remember_secret(std::string_view secret, std::string_view shown) {
   // Shorter words may stand in any message, and hide no login.
-  constexpr std::size_t kLeast = 6;
+  constexpr std::size_t kMinLength = 6;
   std::vector<Secret>& all = secrets();
-  if (secret.size() < kLeast || secret == shown) return;
+  if (secret.size() < kMinLength || secret == shown) return;
   bool added = false;
   // A Failure has escaped it already.
   for (std::string& text : std::array{std::string(secret), printable(secret, std::string::npos)}) {
@@ -110,8 +110,8 @@ std::string without_secrets(const std::string& word) {
 }
 
 std::string quoted_word(std::string_view word) {
-  constexpr std::size_t kMost = 80;
-  return "'" + printable(redact(word), kMost) + "'";
+  constexpr std::size_t kMaxLength = 80;
+  return "'" + printable(redact(word), kMaxLength) + "'";
 }
 
 std::vector<std::string> hide_arguments(int argc, char** argv) {

@@ -40,8 +40,8 @@ std::string seconds(Duration span) {
 
 class Picture {
  public:
-  Picture(const History& history, const Diagnosis& finding, std::size_t most_events)
-      : finding_(finding), plan_(history, finding, most_events) {
+  Picture(const History& history, const Diagnosis& finding, std::size_t max_events)
+      : finding_(finding), plan_(history, finding, max_events) {
     for (const LostUpdate& update : finding.lost_updates) {
       if (update.resource.sheet == plan_.sheet() && !update.resource.log)
         harmful_.insert(update.at);
@@ -296,8 +296,8 @@ class Picture {
 }  // namespace
 
 std::string timeline_svg(const History& history, const Diagnosis& finding, const std::string& title,
-                         std::size_t most_events) {
-  return Picture(history, finding, most_events).draw(title);
+                         std::size_t max_events) {
+  return Picture(history, finding, max_events).draw(title);
 }
 
 }  // namespace holdfast::lab

@@ -14,8 +14,8 @@ namespace holdfast::lab {
 
 // A whole SVG document, without outside resources, light or dark as the reader prefers. Of the
 // resources it shows the one sheet on which most went wrong, and there the register.
-// A long history (a random run) is cut to `most_events` around the first thing that went wrong.
+// A long history (a random run) is cut to `max_events` around the first thing that went wrong.
 std::string timeline_svg(const History& history, const Diagnosis& finding, const std::string& title,
-                         std::size_t most_events = 160);
+                         std::size_t max_events = 160);
 
 }  // namespace holdfast::lab

@@ -6,8 +6,8 @@
 namespace holdfast::lab {
 namespace {
 
-constexpr double kLeastGap = 30;
-constexpr double kMostGap = 96;
+constexpr double kMinGap = 30;
+constexpr double kMaxGap = 96;
 constexpr double kTickGap = 64;
 
 bool is_at_resource(EventKind kind) {
@@ -25,13 +25,13 @@ bool same_column(const Event& a, const Event& b) {
 
 double gap_for(Duration span) {
   const double ms = std::chrono::duration<double, std::milli>(span).count();
-  return std::clamp(kLeastGap + 9 * std::log2(1 + ms / 4), kLeastGap, kMostGap);
+  return std::clamp(kMinGap + 9 * std::log2(1 + ms / 4), kMinGap, kMaxGap);
 }
 
 }  // namespace
 
 TimelinePlan::TimelinePlan(const History& history, const Diagnosis& finding,
-                           std::size_t most_events) {
+                           std::size_t max_events) {
   choose_sheet(history, finding);
   std::map<std::string, EventKind> last;  // of each client
   for (const Event& event : history) {
@@ -43,7 +43,7 @@ TimelinePlan::TimelinePlan(const History& history, const Diagnosis& finding,
     last[event.who] = event.kind;
     events_.push_back(event);
   }
-  if (events_.size() > most_events) cut_to(most_events, finding);
+  if (events_.size() > max_events) cut_to(max_events, finding);
   for (const Event& event : events_) {
     if (event.who != "server" && std::ranges::find(lanes_, event.who) == lanes_.end()) {
       lanes_.push_back(event.who);
@@ -80,8 +80,8 @@ bool TimelinePlan::is_drawn(const Event& event) const {
   return id && id->sheet == sheet_ && !id->log;
 }
 
-void TimelinePlan::cut_to(std::size_t most_events, const Diagnosis& finding) {
-  BootTime middle = events_[most_events / 2].at;
+void TimelinePlan::cut_to(std::size_t max_events, const Diagnosis& finding) {
+  BootTime middle = events_[max_events / 2].at;
   for (const LostUpdate& update : finding.lost_updates) {
     if (update.resource.sheet == sheet_) {
       middle = update.at;
@@ -93,10 +93,10 @@ void TimelinePlan::cut_to(std::size_t most_events, const Diagnosis& finding) {
   }
   const auto at = static_cast<std::size_t>(
       std::ranges::lower_bound(events_, middle, {}, &Event::at) - events_.begin());
-  const std::size_t before = most_events * 3 / 4;
-  const std::size_t first = std::min(at > before ? at - before : 0, events_.size() - most_events);
+  const std::size_t before = max_events * 3 / 4;
+  const std::size_t first = std::min(at > before ? at - before : 0, events_.size() - max_events);
   const auto from = events_.begin() + static_cast<std::ptrdiff_t>(first);
-  events_ = std::vector<Event>(from, from + static_cast<std::ptrdiff_t>(most_events));
+  events_ = std::vector<Event>(from, from + static_cast<std::ptrdiff_t>(max_events));
   cut_ = true;
 }
 

@@ -12,7 +12,7 @@ namespace holdfast::lab {
 
 class TimelinePlan {
  public:
-  TimelinePlan(const History& history, const Diagnosis& finding, std::size_t most_events);
+  TimelinePlan(const History& history, const Diagnosis& finding, std::size_t max_events);
 
   const std::vector<Event>& events() const { return events_; }
   const std::vector<std::string>& lanes() const { return lanes_; }  // clients, as they appear
@@ -30,7 +30,7 @@ class TimelinePlan {
  private:
   void choose_sheet(const History& history, const Diagnosis& finding);
   bool is_drawn(const Event& event) const;
-  void cut_to(std::size_t most_events, const Diagnosis& finding);
+  void cut_to(std::size_t max_events, const Diagnosis& finding);
   void lay_out();
 
   std::string sheet_;

@@ -250,7 +250,7 @@ Task<void> BriefProgram::run() {
     co_await sleep_until(node_, node_.now() + stage_.up_to(milliseconds(20)));
     co_await round(false);
   }
-  // When all is well again. What was left behind has ended by then, clock jumps aside.
+  // When all is well again. Leftovers have ended by then, clock jumps aside.
   const BootTime well = BootTime(std::chrono::seconds(1000)) + kFaultPhase + 2 * kTtl;
   co_await sleep_until(node_, well + stage_.up_to(milliseconds(20)));
   co_await round(true);

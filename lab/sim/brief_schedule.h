@@ -1,7 +1,7 @@
 // One short seeded schedule of the shipped quorum engine: two clients, three nodes, two rounds of
 // acquire, read, write and release each, and a fault or two. Without locker and renewer: the grant's
-// own validity is believed. What a long schedule reaches in a hundredth of a second, this reaches in
-// a hundredth of that, if it is to be reached at all; see lab/sim/quorum_schedule.h for the rest.
+// own validity is believed. It reaches the same states a hundred times faster than a long schedule,
+// which takes a hundredth of a second, or not at all; see lab/sim/quorum_schedule.h for the rest.
 #pragma once
 
 #include "lab/sim/quorum_schedule.h"

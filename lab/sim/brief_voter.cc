@@ -28,11 +28,11 @@ std::optional<BootTime> BriefVoter::arrival(const internal::SimRuntime& to, Boot
 
 template <class T>
 void BriefVoter::take(std::uint64_t number, T value) {
-  const auto place = std::find_if(calls_.begin(), calls_.end(),
+  const auto found = std::find_if(calls_.begin(), calls_.end(),
                                   [&](const Call* call) { return call->number == number; });
-  if (place == calls_.end()) return;
-  *static_cast<std::optional<T>*>((*place)->answer) = std::move(value);
-  (*place)->done.set();
+  if (found == calls_.end()) return;
+  *static_cast<std::optional<T>*>((*found)->answer) = std::move(value);
+  (*found)->done.set();
 }
 
 template <class T, class Question>

@@ -47,7 +47,7 @@ class BriefVoter final : public internal::quorum::Voter {
   Task<Result<std::vector<Name>>> names(const std::string& prefix, Deadline deadline) override;
   Task<Result<void>> listen(Deadline, std::stop_token) override { co_return Result<void>(); }
   bool listening() const override { return true; }
-  std::unique_ptr<Place> stand(const Claim&, Event&) override { return nullptr; }
+  std::unique_ptr<Waiter> enqueue(const Claim&, Event&) override { return nullptr; }
   Task<bool> watch(const Name&, Deadline) override { co_return false; }
   void stop() override {}
 

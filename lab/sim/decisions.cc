@@ -25,7 +25,7 @@ bool take_sign(std::string_view& text, char sign) {
 }  // namespace
 
 std::optional<Selection> Selection::parse(const std::string& text) {
-  constexpr unsigned kMostDivided = 1U << 20;
+  constexpr unsigned kMaxDivisor = 1U << 20;
   Selection selection;
   selection.all_ = false;
   if (text == "none") return selection;
@@ -36,7 +36,7 @@ std::optional<Selection> Selection::parse(const std::string& text) {
     unsigned divisor = 1;
     if (take_sign(rest, '/')) {
       const auto given = take_number<unsigned>(rest);
-      if (!given || *given == 0 || *given > kMostDivided) return std::nullopt;
+      if (!given || *given == 0 || *given > kMaxDivisor) return std::nullopt;
       divisor = *given;
     }
     selection.kept_[*number] = divisor;
@@ -66,8 +66,8 @@ std::string Selection::text() const {
 
 unsigned Selection::divisor(std::size_t number) const {
   if (all_) return 1;
-  const auto place = kept_.find(number);
-  return place == kept_.end() ? 1 : place->second;
+  const auto found = kept_.find(number);
+  return found == kept_.end() ? 1 : found->second;
 }
 
 }  // namespace holdfast::lab::sim

@@ -17,40 +17,40 @@ class LineJudge final : public LineWatcher {
       : world_(world), silence_(silence), overtaken_(std::move(overtaken)) {}
 
   void on_waiting(const ClaimId& claim) override {
-    const auto place = find(claim);
-    if (place == line_.end()) {
+    const auto found = find(claim);
+    if (found == line_.end()) {
       line_.push_back({claim, world_.now()});
     } else {
-      place->asked = world_.now();
+      found->asked = world_.now();
     }
   }
   void on_served(const ClaimId& claim) override {
     const auto mine = find(claim);
-    const bool overtook = std::any_of(line_.begin(), mine, [&](const Place& before) {
+    const bool overtook = std::any_of(line_.begin(), mine, [&](const Waiter& before) {
       return world_.now() - before.asked < silence_;
     });
     if (overtook) overtaken_();
     on_left(claim);
   }
   void on_left(const ClaimId& claim) override {
-    std::erase_if(line_, [&](const Place& place) { return place.claim == claim; });
+    std::erase_if(line_, [&](const Waiter& waiter) { return waiter.claim == claim; });
   }
   void on_line_lost() override { line_.clear(); }
 
  private:
-  struct Place {
+  struct Waiter {
     ClaimId claim;
     BootTime asked;
   };
-  std::vector<Place>::iterator find(const ClaimId& claim) {
+  std::vector<Waiter>::iterator find(const ClaimId& claim) {
     return std::find_if(line_.begin(), line_.end(),
-                        [&](const Place& place) { return place.claim == claim; });
+                        [&](const Waiter& waiter) { return waiter.claim == claim; });
   }
 
   const internal::SimWorld& world_;
   Duration silence_;
   std::function<void()> overtaken_;
-  std::vector<Place> line_;
+  std::vector<Waiter> line_;
 };
 
 }  // namespace holdfast::lab::sim

@@ -1,5 +1,5 @@
-// LockStore: a simulated lock server, one lock: everything by claim id. What differs between
-// servers is how a hold ends, where tokens come from and what a restart leaves.
+// LockStore: a simulated lock server, one lock: everything by claim id. Servers
+// differ in how a hold ends, where tokens come from and what a restart leaves.
 #pragma once
 
 #include <cstdint>

@@ -21,30 +21,29 @@ StoreModel redis_with_steady_clock() {
   return model;
 }
 
-// In the order of the literature: recipes for one server, time, tokens and fences, lines, quorums.
-std::vector<Mutant> make_mutants() {
-  std::vector<Mutant> all;
+// A mistake that is made on one server. That a server which lost its data grants the lock twice is not the mistake.
+Mutant on_store(const char* name, const char* mistake, const StoreModel& model) {
+  std::vector<Expectation> expected = unfenced_harm();
+  expected.push_back({Finding::overlap, {FaultSet(server_wipe)}, "it restarts empty"});
+  return {std::make_unique<StoreWorkload>(name, mistake, model, std::move(expected)), mistake};
+}
+
+// One that is made in a quorum.
+template <class Workload>
+Mutant on_quorum(const char* name, const char* mistake, const NodeRules& rules) {
+  constexpr bool kLong = std::is_same_v<Workload, LongQuorumWorkload>;
+  std::vector<FaultSet> excuses{FaultSet(server_jump)};
+  if (kLong) excuses.emplace_back(unsafe_rejoin);
+  std::vector<Expectation> expected = unfenced_harm();
+  expected.push_back({Finding::overlap, std::move(excuses), "clocks jump"});
+  return {std::make_unique<Workload>(name, mistake, QuorumModel{rules}, std::move(expected)),
+          mistake};
+}
+
+// In the order of the literature: recipes for one server, time, tokens and fences, queues.
+void add_store_mutants(std::vector<Mutant>& all) {
   const auto store = [&](const char* name, const char* mistake, const StoreModel& model) {
-    // That a server which lost its data grants the lock twice is not the mistake.
-    std::vector<Expectation> expected = unfenced_harm();
-    expected.push_back({Finding::overlap, {FaultSet(server_wipe)}, "it restarts empty"});
-    all.push_back(
-        {std::make_unique<StoreWorkload>(name, mistake, model, std::move(expected)), mistake});
-  };
-  const auto quorum = [&](const char* name, const char* mistake, const NodeRules& rules) {
-    std::vector<Expectation> expected = unfenced_harm();
-    expected.push_back(
-        {Finding::overlap, {FaultSet(server_jump), FaultSet(unsafe_rejoin)}, "clocks jump"});
-    all.push_back({std::make_unique<LongQuorumWorkload>(name, mistake, QuorumModel{rules},
-                                                        std::move(expected)),
-                   mistake});
-  };
-  const auto brief = [&](const char* name, const char* mistake, const NodeRules& rules) {
-    std::vector<Expectation> expected = unfenced_harm();
-    expected.push_back({Finding::overlap, {FaultSet(server_jump)}, "clocks jump"});
-    all.push_back({std::make_unique<BriefQuorumWorkload>(name, mistake, QuorumModel{rules},
-                                                         std::move(expected)),
-                   mistake});
+    all.push_back(on_store(name, mistake, model));
   };
   const StoreModel redis = redis_with_steady_clock();
 
@@ -85,8 +84,15 @@ std::vector<Mutant> make_mutants() {
         changed(session_store(), [](auto& model) { model.client.trusts_watch = true; }));
   store("mutant/barging-newcomer", "a newcomer takes a free lock, past those who wait",
         changed(redis, [](auto& model) { model.rules.newcomers_barge = true; }));
-  brief("mutant/incr-max-tokens", "Redlock: the highest of the nodes' own counters",
-        NodeRules{.counter_tokens = true});
+}
+
+void add_quorum_mutants(std::vector<Mutant>& all) {
+  const auto quorum = [&](const char* name, const char* mistake, const NodeRules& rules) {
+    all.push_back(on_quorum<LongQuorumWorkload>(name, mistake, rules));
+  };
+  all.push_back(on_quorum<BriefQuorumWorkload>("mutant/incr-max-tokens",
+                                               "Redlock: the highest of the nodes' own counters",
+                                               NodeRules{.counter_tokens = true}));
   quorum("mutant/no-word-check", "Redlock: a token is accepted without the word",
          NodeRules{.fences_without_word = true});
   quorum("mutant/plain-del-on-quorum", "Redlock: release by plain DEL",
@@ -96,13 +102,17 @@ std::vector<Mutant> make_mutants() {
          NodeRules{.votes_when_restarted = true});
   quorum("mutant/empty-node-votes", "Redlock: a node that lost its data votes at once",
          NodeRules{.votes_when_empty = true});
-  return all;
 }
 
 }  // namespace
 
 const std::vector<Mutant>& mutants() {
-  static const std::vector<Mutant> all = make_mutants();
+  static const std::vector<Mutant> all = [] {
+    std::vector<Mutant> made;
+    add_store_mutants(made);
+    add_quorum_mutants(made);
+    return made;
+  }();
   return all;
 }
 

@@ -71,8 +71,8 @@ std::size_t QuorumChecker::words_of(const ClaimId& id) const {
 }
 
 std::uint64_t QuorumChecker::highest_fence_of(const ClaimId& id) const {
-  const auto place = fences_.find(id);
-  return place == fences_.end() ? 0 : place->second;
+  const auto found = fences_.find(id);
+  return found == fences_.end() ? 0 : found->second;
 }
 
 // ---- Tokens ------------------------------------------------------------------------------------

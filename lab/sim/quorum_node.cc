@@ -97,8 +97,8 @@ void QuorumNode::drop_ended() {
 }
 
 QuorumNode::Word* QuorumNode::word_of(const ClaimId& id) {
-  const auto place = holders_.find(id);
-  return place == holders_.end() ? nullptr : &place->second;
+  const auto found = holders_.find(id);
+  return found == holders_.end() ? nullptr : &found->second;
 }
 
 bool QuorumNode::admits(Mode mode) const {
@@ -161,7 +161,7 @@ Ballot QuorumNode::accept(const ClaimId& id, std::uint64_t token, bool again, bo
 // ---- The line ----------------------------------------------------------------------------------
 
 // Keeps the word, for a moment, for those at the head of the line. True if `self` is the head and
-// could have it. Who has just given way is not offered the same again.
+// could have it. A claim that has just given way is not offered the same again.
 bool QuorumNode::serve(const ClaimId* self, const ClaimId* giver) {
   while (!line_.empty()) {
     const Ask head = line_.front().ask;
@@ -191,18 +191,18 @@ void QuorumNode::queue_up(const Ask& ask, const internal::quorum::Arrival& arriv
       std::chrono::duration_cast<std::chrono::microseconds>(arrival.wall.time_since_epoch());
   const bool sane = std::abs(wall.count() - came) < 1'000'000;
   const auto ticket = static_cast<std::uint64_t>(sane ? wall.count() : came);
-  const auto place =
+  const auto found =
       std::upper_bound(line_.begin(), line_.end(), ticket,
-                       [](std::uint64_t mine, const Place& other) { return mine < other.ticket; });
-  line_.insert(place, Place{ticket, ask});
+                       [](std::uint64_t mine, const Waiter& other) { return mine < other.ticket; });
+  line_.insert(found, Waiter{ticket, ask});
 }
 
 bool QuorumNode::in_line(const ClaimId& id) const {
   return std::any_of(line_.begin(), line_.end(),
-                     [&](const Place& place) { return place.ask.id == id; });
+                     [&](const Waiter& waiter) { return waiter.ask.id == id; });
 }
 
-// ---- What clients ask --------------------------------------------------------------------------
+// ---- Requests ----------------------------------------------------------------------------------
 
 QuorumNode::Voted QuorumNode::vote(const Ask& ask, const Proposal& proposal, const Marker& marker) {
   Voted voted;
@@ -240,9 +240,9 @@ Ballot QuorumNode::refuse(const Ask& ask) {
     ballot.busy.expires_in = std::chrono::microseconds(first - now_us());
   }
   ballot.busy.holder = ballot.holder;
-  const auto place = std::find_if(line_.begin(), line_.end(),
-                                  [&](const Place& other) { return other.ask.id == ask.id; });
-  ballot.busy.rank = static_cast<std::uint64_t>(place - line_.begin());
+  const auto found = std::find_if(line_.begin(), line_.end(),
+                                  [&](const Waiter& other) { return other.ask.id == ask.id; });
+  ballot.busy.rank = static_cast<std::uint64_t>(found - line_.begin());
   return ballot;
 }
 
@@ -287,7 +287,7 @@ bool QuorumNode::release(const Ask& ask, const Voter::Return& how) {
   drop_ended();
   const bool held = free_word(ask.id, how.attempt);
   if (!how.ticket) {
-    std::erase_if(line_, [&](const Place& place) { return place.ask.id == ask.id; });
+    std::erase_if(line_, [&](const Waiter& waiter) { return waiter.ask.id == ask.id; });
   } else if (!word_of(ask.id)) {  // else a later attempt has it, and this came late
     queue_up(ask, *how.ticket);
   }

@@ -1,6 +1,6 @@
 // QuorumNode: one node of a simulated quorum. It decides as the scripts of the Redlock engine do
 // (src/engines/redlock/scripts.cc): the word, readers, the fence F, the line with a short
-// reservation for its head, the marker. What it keeps survives a restart, unless it is wiped, or
+// reservation for its head, the marker. Its data survive a restart, unless they are wiped, or
 // replaced by an older copy. One lock name.
 #pragma once
 
@@ -61,7 +61,7 @@ class QuorumNode {
   bool adopt(const Marker& from, std::uint64_t token);
   std::uint64_t fence() const { return fence_.token; }
 
-  // ---- What clients ask -------------------------------------------------------------------------
+  // ---- Requests ---------------------------------------------------------------------------------
 
   // A claim as it arrives here.
   struct Ask {
@@ -127,7 +127,7 @@ class QuorumNode {
     std::uint64_t accepted = 0;
     bool reserved = false;
   };
-  struct Place {
+  struct Waiter {
     std::uint64_t ticket = 0;
     Ask ask;
   };
@@ -154,14 +154,14 @@ class QuorumNode {
   Mode mode_ = Mode::exclusive;      // of those who have the word
   std::map<ClaimId, Word> holders_;  // one, or readers
   Fence fence_;
-  std::vector<Place> line_;  // by ticket
+  std::vector<Waiter> line_;  // by ticket
   std::int64_t line_ends_us_ = 0;
   struct Data {
     Marker marker{.state = Marker::State::open, .era = {1, 1}, .established = true};
     Mode mode = Mode::exclusive;
     std::map<ClaimId, Word> holders;
     Fence fence;
-    std::vector<Place> line;
+    std::vector<Waiter> line;
     std::int64_t line_ends_us = 0;
   };
   Data copy_;

@@ -188,7 +188,7 @@ bool QuorumProgram::look() {
   return held;
 }
 
-// ---- What it hears -----------------------------------------------------------------------------
+// ---- Events ------------------------------------------------------------------------------------
 
 void QuorumProgram::on_granted(const Hold& hold, BootTime) {
   ++stage_.marks.leases;

@@ -36,9 +36,9 @@ void SessionStore::end_sessions() {
 }
 
 std::size_t SessionStore::index_of(const ClaimId& claim) const {
-  const auto place = std::find_if(line_.begin(), line_.end(),
-                                  [&](const Place& other) { return other.claim == claim; });
-  return static_cast<std::size_t>(place - line_.begin());
+  const auto found = std::find_if(line_.begin(), line_.end(),
+                                  [&](const Waiter& other) { return other.claim == claim; });
+  return static_cast<std::size_t>(found - line_.begin());
 }
 
 void SessionStore::remove(std::size_t index) {
@@ -81,7 +81,7 @@ std::optional<ClaimId> SessionStore::holder() {
 }
 
 void SessionStore::restart() {
-  for (Place& place : line_) place.push = nullptr;
+  for (Waiter& waiter : line_) waiter.push = nullptr;
 }
 
 void SessionStore::change_leader() {

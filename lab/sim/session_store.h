@@ -1,6 +1,6 @@
 // SessionStore: a lock server as ZooKeeper and etcd are: claims stand in a line in the order in
-// which they came, and the first of them holds. A place lasts as long as the session that made it;
-// who waits is told when the place before it goes. Data and sessions survive, for they are kept by
+// which they came, and the first of them holds. A waiter lasts as long as the session that made it;
+// a waiter is told when the one before it goes. Data and sessions survive, for they are kept by
 // consensus; a new leader gives every session its whole time again.
 #pragma once
 
@@ -34,7 +34,7 @@ class SessionStore final : public LockStore, private Timer {
   std::uint64_t sessions_ended = 0;
 
  private:
-  struct Place {
+  struct Waiter {
     ClaimId claim;
     std::uint64_t session = 0;
     Token token;  // of its creation: as the line is, so are the tokens
@@ -50,7 +50,7 @@ class SessionStore final : public LockStore, private Timer {
   void end_sessions();
   void on_time() override { end_sessions(), arm(); }
   void arm();
-  // The place goes, and the one behind it is told.
+  // The waiter goes, and the one behind it is told.
   void remove(std::size_t index);
   std::size_t index_of(const ClaimId& claim) const;
 
@@ -58,7 +58,7 @@ class SessionStore final : public LockStore, private Timer {
   std::unordered_map<std::uint64_t, Session> sessions_;
   std::set<std::uint64_t> ended_;
   std::unordered_map<std::uint64_t, std::uint64_t> arrived_;  // the last request of a session
-  std::vector<Place> line_;
+  std::vector<Waiter> line_;
   std::uint64_t transactions_ = 0;
 };
 

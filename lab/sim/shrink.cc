@@ -17,7 +17,7 @@ class Shrinker {
     for (std::size_t piece = std::max<std::size_t>(kept_.size() / 2, 1); piece > 0; piece /= 2) {
       drop_pieces(piece);
     }
-    drop_pieces(1);  // What was needed at first may not be any more.
+    drop_pieces(1);  // Pieces that were needed at first may not be any more.
     shorten();
     return kept_;
   }
@@ -42,11 +42,11 @@ class Shrinker {
   }
 
   void shorten() {
-    constexpr unsigned kMost = 64;
+    constexpr unsigned kMaxDivisor = 64;
     std::vector<std::size_t> numbers;
     for (const auto& [number, divisor] : kept_.kept()) numbers.push_back(number);
     for (const std::size_t number : numbers) {
-      for (unsigned divisor = 2; divisor <= kMost; divisor *= 2) {
+      for (unsigned divisor = 2; divisor <= kMaxDivisor; divisor *= 2) {
         Selection shorter = kept_;
         shorter.kept()[number] = divisor;
         if (!try_out(shorter)) break;

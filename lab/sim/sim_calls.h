@@ -78,8 +78,8 @@ class SimCalls {
     if (!hears_) return;
     network_.send(node_, [self = self_, id, value = std::move(value)] {
       if (!*self) return;
-      const auto place = (*self)->calls_.find(id);
-      if (place != (*self)->calls_.end()) place->second(value);
+      const auto found = (*self)->calls_.find(id);
+      if (found != (*self)->calls_.end()) found->second(value);
     });
   }
 

@@ -115,10 +115,10 @@ Task<Result<bool>> SimElectorate::open(Duration, Deadline deadline) {
   }
   opening_ = true;
   opened_.reset();
-  constexpr int kMostTries = 20;
+  constexpr int kMaxTries = 20;
   constexpr Duration kPause = std::chrono::milliseconds(2);
   bool done = co_await do_open(deadline);
-  for (int tries = 1; !done && in_motion() && tries < kMostTries; ++tries) {
+  for (int tries = 1; !done && in_motion() && tries < kMaxTries; ++tries) {
     const BootTime again = client_.now() + client_.jitter(kPause * tries, 0.5);
     if (deadline.passed(again)) break;
     static_cast<void>(co_await sleep_until(client_, again, background_.stop_token()));
@@ -198,8 +198,8 @@ Task<void> SimElectorate::establish(Nodes nodes, Deadline deadline) {
   const Nodes told = co_await tend_all(std::move(nodes), nullptr, deadline);
   std::size_t unchanged = 0;
   for (const std::size_t node : told) {
-    const auto place = before.find(node);
-    if (place != before.end() && place->second == voters_[node]->marker()) ++unchanged;
+    const auto found = before.find(node);
+    if (found != before.end() && found->second == voters_[node]->marker()) ++unchanged;
     hear_of(voters_[node]->marker());
   }
   if (unchanged < majority_of(size()) || era_ != era) co_return;

@@ -64,8 +64,8 @@ Task<Result<Grant>> SimEngine::acquire(const Claim& claim, const Wait& wait) {
     ~Forget() { engine.waiting_.erase(id); }
   } const forget{*this, claim.id};
   const LockStore::Push push = calls_.push([this, id = claim.id] {
-    const auto place = waiting_.find(id);
-    if (place != waiting_.end()) place->second->set();
+    const auto found = waiting_.find(id);
+    if (found != waiting_.end()) found->second->set();
   });
   for (;;) {
     const auto reply = co_await ask(claim, wait.queue, push);

@@ -87,11 +87,11 @@ void SimLink::take(std::uint64_t number, std::any value) {
     if (on_turn) on_turn(std::any_cast<ClaimId>(value));
     return;
   }
-  const auto place = pending_.find(number);
-  if (place == pending_.end()) return;
-  place->second->answer = std::move(value);
-  place->second->answered = true;
-  place->second->done.set();
+  const auto found = pending_.find(number);
+  if (found == pending_.end()) return;
+  found->second->answer = std::move(value);
+  found->second->answered = true;
+  found->second->done.set();
 }
 
 // ---- Asking ------------------------------------------------------------------------------------

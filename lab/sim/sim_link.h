@@ -1,7 +1,7 @@
 // SimLink: how a simulated client reaches a node: one connection after the other. On one connection
 // messages arrive in order; one that is lost takes all later ones with it, in both directions, until
-// the client notices and connects again. What is still under way on an old connection can then
-// arrive after what was sent on the new one.
+// the client notices and connects again. Messages that are still under way on an old connection
+// can then arrive after those on the new one.
 #pragma once
 
 #include <any>

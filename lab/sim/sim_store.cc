@@ -74,13 +74,13 @@ SimStore::Answer SimStore::grant(const Ask& ask) {
 }
 
 SimStore::Answer SimStore::wait(const Ask& ask) {
-  const auto place = std::find_if(waiters_.begin(), waiters_.end(),
+  const auto found = std::find_if(waiters_.begin(), waiters_.end(),
                                   [&](const Waiter& waiter) { return waiter.claim == ask.claim; });
-  if (place == waiters_.end()) {
+  if (found == waiters_.end()) {
     waiters_.push_back({ask.claim, ask.push, node_.now() + ask.ttl});
   } else {
-    place->gone_at = node_.now() + ask.ttl;
-    place->push = ask.push;
+    found->gone_at = node_.now() + ask.ttl;
+    found->push = ask.push;
   }
   if (watcher_) watcher_->on_waiting(ask.claim);
   if (!data_.holder) tell_first();

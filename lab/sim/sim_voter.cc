@@ -9,7 +9,7 @@ using internal::quorum::Proposal;
 using Script = QuorumNode::Script;
 
 // A claim in the line of this node.
-class SimVoter::Standing final : public internal::quorum::Voter::Place {
+class SimVoter::Standing final : public internal::quorum::Voter::Waiter {
  public:
   Standing(SimVoter& voter, const ClaimId& id, Event& told) : voter_(voter), id_(id), told_(told) {
     voter_.standing_.emplace(id, this);
@@ -41,8 +41,8 @@ SimVoter::SimVoter(internal::SimRuntime& client, QuorumNode& node, SimNetwork& n
       hearing_(client, node, network, marks.links, node_timeout),
       channel_(client.random() | 1U) {
   hearing_.on_turn = [this](const ClaimId& id) {
-    const auto place = standing_.find(id);
-    if (place != standing_.end()) place->second->give_turn();
+    const auto found = standing_.find(id);
+    if (found != standing_.end()) found->second->give_turn();
   };
   hearing_.on_lost = [this] {
     listening_ = false;
@@ -212,7 +212,8 @@ Task<Result<void>> SimVoter::listen(Deadline deadline, std::stop_token) {
   co_return Result<void>();
 }
 
-std::unique_ptr<internal::quorum::Voter::Place> SimVoter::stand(const Claim& claim, Event& told) {
+std::unique_ptr<internal::quorum::Voter::Waiter> SimVoter::enqueue(const Claim& claim,
+                                                                   Event& told) {
   return std::make_unique<Standing>(*this, claim.id, told);
 }
 

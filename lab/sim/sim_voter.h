@@ -58,7 +58,7 @@ class SimVoter final : public internal::quorum::Voter {
   Task<Result<std::vector<Name>>> names(const std::string& prefix, Deadline deadline) override;
   Task<Result<void>> listen(Deadline deadline, std::stop_token stop) override;
   bool listening() const override { return listening_ && hearing_.connected(); }
-  std::unique_ptr<Place> stand(const Claim& claim, Event& told) override;
+  std::unique_ptr<Waiter> enqueue(const Claim& claim, Event& told) override;
   Task<bool> watch(const Name& name, Deadline deadline) override;
   void stop() override;
 

@@ -108,7 +108,7 @@ bool StoreProgram::look() {
   return held;
 }
 
-// ---- What it hears -----------------------------------------------------------------------------
+// ---- Events ------------------------------------------------------------------------------------
 
 void StoreProgram::on_wait(const Claim&) { token_floor_ = stage_.highest_token(); }
 

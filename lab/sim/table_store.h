@@ -1,5 +1,5 @@
-// TableStore: a database server with a lock table. Who holds, who is next and what a late, repeated
-// or forgotten request comes to is decided by the code that ships (engines/table/turn.h); only the
+// TableStore: a database server with a lock table. The code that ships (engines/table/turn.h)
+// decides who holds, who is next and what becomes of a late, repeated or forgotten request; only the
 // rows behind it are in memory, and a renewal, which is one statement there, is one here.
 #pragma once
 

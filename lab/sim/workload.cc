@@ -5,10 +5,10 @@
 namespace holdfast::lab::sim {
 
 const Expectation* Workload::expectation_of(Finding finding) const {
-  const auto place =
+  const auto found =
       std::find_if(expectations_.begin(), expectations_.end(),
                    [&](const Expectation& expected) { return expected.finding == finding; });
-  return place == expectations_.end() ? nullptr : &*place;
+  return found == expectations_.end() ? nullptr : &*found;
 }
 
 bool Workload::expects(Finding finding, const Outcome& outcome) const {
@@ -24,10 +24,10 @@ const Finding* Workload::violation_in(const Outcome& outcome) const {
     for (int i = 0; i < kFindings; ++i) all[static_cast<std::size_t>(i)] = static_cast<Finding>(i);
     return all;
   }();
-  const auto place = std::find_if(kAll.begin(), kAll.end(), [&](Finding finding) {
+  const auto found = std::find_if(kAll.begin(), kAll.end(), [&](Finding finding) {
     return outcome.has(finding) && !expects(finding, outcome);
   });
-  return place == kAll.end() ? nullptr : &*place;
+  return found == kAll.end() ? nullptr : &*found;
 }
 
 const Workload* find_workload(const std::string& name) {

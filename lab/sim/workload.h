@@ -2,7 +2,7 @@
 //
 // An expectation is a fact about the lock, not a wish: a Redis whose clock jumps grants the lock
 // twice, and the run must show that it does; with a fence nothing may be harmed all the same, and
-// the run must show that as well. What is found and not expected is a violation.
+// the run must show that as well. Any other finding is a violation.
 #pragma once
 
 #include <memory>

@@ -21,11 +21,11 @@ using Millis = std::chrono::milliseconds;
 
 // The resources of one sheet, and what this client read there.
 struct Desk {
-  struct Place {
+  struct Access {
     std::unique_ptr<Resource> resource;
     std::optional<std::int64_t> seen;
   };
-  std::vector<Place> places;
+  std::vector<Access> accesses;
   bool read = false;
 };
 
@@ -123,24 +123,24 @@ class ClientProcess {
 
   Desk& desk(const std::string& sheet) {
     Desk& desk = desks_[sheet];
-    if (!desk.places.empty()) return desk;
+    if (!desk.accesses.empty()) return desk;
     for (const Fence fence : kFences) {
       if (fence != Fence::none && token_ == Token()) continue;  // a recipe without tokens
       for (const bool log : {false, true}) {
         const ResourceId id{sheet, fence, log};
-        desk.places.push_back({std::make_unique<Resource>(folder_, id, *history_), {}});
+        desk.accesses.push_back({std::make_unique<Resource>(folder_, id, *history_), {}});
       }
     }
     return desk;
   }
 
   void read_all(Desk& desk) {
-    for (Desk::Place& place : desk.places) place.seen = place.resource->read(name_, token_);
+    for (Desk::Access& access : desk.accesses) access.seen = access.resource->read(name_, token_);
     desk.read = true;
   }
   void write_all(Desk& desk) {
-    for (Desk::Place& place : desk.places) {
-      if (place.seen) place.resource->write(name_, token_, *place.seen + 1);
+    for (Desk::Access& access : desk.accesses) {
+      if (access.seen) access.resource->write(name_, token_, *access.seen + 1);
     }
   }
 
@@ -157,9 +157,9 @@ class ClientProcess {
     if (!check()) return "not-held";
     add(EventKind::sent);
     std::string answer = "sent " + token_.str();
-    for (const Desk::Place& place : mine.places) {
-      if (!place.seen) continue;
-      answer += " " + place.resource->id().text() + " " + std::to_string(*place.seen + 1);
+    for (const Desk::Access& access : mine.accesses) {
+      if (!access.seen) continue;
+      answer += " " + access.resource->id().text() + " " + std::to_string(*access.seen + 1);
     }
     return answer;
   }

@@ -37,6 +37,7 @@ inline constexpr Expected kStall{.stalled = Expect::yes};
 inline constexpr Expected kFenceSaves{
     .overlap = Expect::yes, .harm_unfenced = Expect::yes, .harm_write_fenced = Expect::yes};
 inline std::optional<Expected> safe(const Profile&) { return kSafe; }
+inline std::optional<Expected> fence_saves(const Profile&) { return kFenceSaves; }
 
 std::string in_ms(Duration span);  // "250 ms"
 

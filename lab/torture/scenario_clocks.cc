@@ -70,9 +70,14 @@ std::optional<Expected> by_wall_clock(const Profile& profile) {
   return profile.wall_clock_ttl ? kFenceSaves : kSafe;
 }
 
-}  // namespace
+std::optional<Expected> safe_in_quorum(const Profile& profile) {
+  return profile.quorum ? safe(profile) : std::nullopt;
+}
+std::optional<Expected> fence_saves_in_quorum(const Profile& profile) {
+  return profile.quorum ? fence_saves(profile) : std::nullopt;
+}
 
-void add_clocks(std::vector<Scenario>& list) {
+void add_jumps_of_one(std::vector<Scenario>& list) {
   list.push_back(
       {.row = {.id = "4",
                .title = "a server's clock jumps ahead",
@@ -96,29 +101,29 @@ void add_clocks(std::vector<Scenario>& list) {
                                   "virtual machine that was suspended)",
                           .then = "B asks"},
                   .needs = {Can::move_monotonic},
-                  .expected = [](const Profile&) -> std::optional<Expected> { return kFenceSaves; },
+                  .expected = fence_saves,
                   .play = monotonic_clock_ahead});
-  const auto quorum_only = [](Expected expected) {
-    return [expected](const Profile& profile) -> std::optional<Expected> {
-      if (!profile.quorum) return std::nullopt;
-      return expected;
-    };
-  };
   list.push_back({.row = {.id = "5",
                           .title = "one clock of five jumps, the holder has all five",
                           .given = "A holds the lock on all five servers",
                           .when = "the clock of server 3 jumps past the ttl",
                           .then = "B asks 3, 4 and 5, and has one vote"},
                   .needs = {Can::move_wall},
-                  .expected = quorum_only(kSafe),
+                  .expected = safe_in_quorum,
                   .play = [](Stage& stage) { clocks_ahead(stage, {3}, true); }});
+}
+
+}  // namespace
+
+void add_clocks(std::vector<Scenario>& list) {
+  add_jumps_of_one(list);
   list.push_back({.row = {.id = "6",
                           .title = "three clocks of five jump together",
                           .given = "A holds the lock on all five servers",
                           .when = "the clocks of 1, 3 and 5 jump past the ttl (a bad time server)",
                           .then = "B asks all of them"},
                   .needs = {Can::move_wall},
-                  .expected = quorum_only(kFenceSaves),
+                  .expected = fence_saves_in_quorum,
                   .play = [](Stage& stage) { clocks_ahead(stage, {1, 3, 5}, false); }});
   list.push_back({.row = {.id = "7",
                           .title = "the servers' clocks jump back",

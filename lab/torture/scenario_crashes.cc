@@ -85,9 +85,7 @@ void fail_over(Stage& stage, bool cut_first, const std::string& option, Duration
   if (stage.acquire(b, Stage::kLongTtl, 2s)) stage.work(a, b);
 }
 
-}  // namespace
-
-void add_crashes(std::vector<Scenario>& list) {
+void add_restarts(std::vector<Scenario>& list) {
   list.push_back({.row = {.id = "8",
                           .title = "a server crashes and comes back without what it knew",
                           .given = "A holds the lock; of five servers it holds 1, 2 and 3",
@@ -129,7 +127,7 @@ void add_crashes(std::vector<Scenario>& list) {
                                   "ttl has passed",
                           .then = "B asks; of five servers it reaches 3, 4 and 5"},
                   .needs = {Can::restart_empty},
-                  .expected = [](const Profile&) -> std::optional<Expected> { return kSafe; },
+                  .expected = safe,
                   .play = restart_late});
   list.push_back({.row = {.id = "10",
                           .title = "a power cut takes the last second",
@@ -147,6 +145,12 @@ void add_crashes(std::vector<Scenario>& list) {
                                             "for an empty one when it comes back."
                                           : "";
                   }});
+}
+
+}  // namespace
+
+void add_crashes(std::vector<Scenario>& list) {
+  add_restarts(list);
   list.push_back({.row = {.id = "11",
                           .title = "failover to a replica that did not know",
                           .given = "replication is cut, and A gets the lock",
@@ -155,7 +159,7 @@ void add_crashes(std::vector<Scenario>& list) {
                           .then = "B asks the new master"},
                   .site = {.replica = true},
                   .needs = {Can::fail_over},
-                  .expected = [](const Profile&) -> std::optional<Expected> { return kFenceSaves; },
+                  .expected = fence_saves,
                   .play = [](Stage& stage) { fail_over(stage, true, "", Stage::kLongTtl); },
                   .why = [](const Profile&) -> std::string {
                     return "Tokens are not below the server's clock: those of the new master are "

@@ -10,7 +10,6 @@ using test::ProxyMode;
 using Eyes = Stage::Eyes;
 
 // Everywhere: no lock can stop a process that does not know that it was stopped.
-std::optional<Expected> fence_saves(const Profile&) { return kFenceSaves; }
 
 void pause_after_the_check(Stage& stage) {
   Actor& a = stage.client("A");

@@ -90,7 +90,7 @@ void add_silence(std::vector<Scenario>& list) {
                .then = "B asks; of five servers it reaches 3, 4 and 5"},
        .site = {.keeping = Keeping::everything},
        .needs = {Can::cut_links, Can::restart_full},
-       .expected = [](const Profile&) -> std::optional<Expected> { return kSafe; },
+       .expected = safe,
        .play = silent_holder_and_restart,
        .why = [](const Profile& profile) -> std::string {
          if (!profile.session_hold) return "";
@@ -125,7 +125,7 @@ void add_silence(std::vector<Scenario>& list) {
                           .then = "B asks, and gets the lock when A's ttl has passed"},
                   .site = {.keeping = Keeping::everything, .short_ttls = true},
                   .needs = {Can::restart_full},
-                  .expected = [](const Profile&) -> std::optional<Expected> { return kSafe; },
+                  .expected = safe,
                   .play = rack_without_power});
 }
 

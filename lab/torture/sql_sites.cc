@@ -12,7 +12,7 @@ namespace {
 using test::MariadbServer;
 using test::PostgresServer;
 
-// ---- What differs -------------------------------------------------------------------------------
+// ---- Differences --------------------------------------------------------------------------------
 
 void end_sessions(PostgresServer& postgres) {
   postgres.query(
@@ -87,7 +87,7 @@ std::unique_ptr<MariadbServer> follower_of(const MariadbServer& leader, int port
   return follower;
 }
 
-// ---- What both databases are to a site ----------------------------------------------------------
+// ---- Both databases -----------------------------------------------------------------------------
 
 template <class Server>
 class DatabaseSiteServer : public SiteServer {

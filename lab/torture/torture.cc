@@ -49,14 +49,14 @@ void keep(Cell& cell, std::uint64_t number, History history, Diagnosis finding) 
 }
 
 void add_notes(Cell& cell, const std::vector<std::string>& notes, const Diagnosis& finding) {
-  constexpr std::size_t kMost = 6;
+  constexpr std::size_t kMaxNotes = 6;
   for (const std::string& text : notes) {
-    if (cell.notes.size() < kMost) cell.notes.push_back(text);
+    if (cell.notes.size() < kMaxNotes) cell.notes.push_back(text);
   }
   for (const std::string& trouble : finding.token_troubles) {
-    if (cell.notes.size() < kMost) cell.notes.push_back("tokens: " + trouble);
+    if (cell.notes.size() < kMaxNotes) cell.notes.push_back("tokens: " + trouble);
   }
-  if (!finding.overtakings.empty() && cell.notes.size() < kMost) {
+  if (!finding.overtakings.empty() && cell.notes.size() < kMaxNotes) {
     cell.notes.push_back(std::to_string(finding.overtakings.size()) + " of " +
                          std::to_string(finding.grants) +
                          " grants overtook somebody who had asked "

@@ -23,8 +23,8 @@
 //   - The driver's own call is finished by another thread: that one kicks a driver that is not running.
 //   - Two threads drive: take() requires that the role is free.
 //   - An exception passes through the driver: Role gives the role back.
-//   - The role is offered to a caller whose call ends at that moment: an offer is no state. Whoever enters first takes
-//     the role, and each thread that leaves while it is free offers it again.
+//   - The role is offered to a caller whose call ends at that moment: an offer is no state. The first thread that enters
+//     takes the role, and each thread that leaves while it is free offers it again.
 //   - fork(): calls in the child are refused before the state is looked at.
 //   - The runtime is destroyed by its own thread: that is the client's to prevent (on_own_thread()).
 #pragma once

@@ -9,9 +9,9 @@ namespace {
 
 // Kept frames would hide from the sanitizers that one is used after it was freed.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr std::size_t kMostKept = 0;
+constexpr std::size_t kMaxKept = 0;
 #else
-constexpr std::size_t kMostKept = 32;  // of each size
+constexpr std::size_t kMaxKept = 32;  // of each size
 #endif
 
 constexpr std::size_t kStep = 64;
@@ -63,7 +63,7 @@ void* allocate_frame(std::size_t size) {
 
 void free_frame(void* frame, std::size_t size) noexcept {
   const std::size_t number = shelf_for(size);
-  if (number >= kSizes || mine.closed || mine.shelves[number].count >= kMostKept) {
+  if (number >= kSizes || mine.closed || mine.shelves[number].count >= kMaxKept) {
     ::operator delete(frame);
     return;
   }

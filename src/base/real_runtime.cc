@@ -239,8 +239,8 @@ void RealRuntime::wait_outside(Inside& inside) {
 
 void RealRuntime::drive_once(Inside& inside) {
   if (look_out(inside)) return;
-  // Callers may have left us something while we looked, and nobody brings us back for it. What is
-  // posted from here on kicks us.
+  // Callers may have left us something while we looked, and nobody brings us back for it. From
+  // here on a post kicks us.
   if (!reactor_.prepare()) return;
   if (!ready_.empty() || has_posted_) {
     reactor_.unprepare();

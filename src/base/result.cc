@@ -28,8 +28,8 @@ Failure::Failure(Code code, std::string message) : code_(code), message_(std::mo
 }
 
 Failure Failure::busy(Busy who) {
-  constexpr std::size_t kMostLabel = 256;
-  who.holder = printable(who.holder, kMostLabel);
+  constexpr std::size_t kMaxLabel = 256;
+  who.holder = printable(who.holder, kMaxLabel);
   std::string message = who.lock.empty() ? "held by " : "'" + who.lock + "' is held by ";
   message += who.holder.empty() ? "somebody else" : who.holder;
   if (who.token != 0) message += " with token " + std::to_string(who.token);

@@ -37,18 +37,18 @@ void TaskGroup::abandon() {
   idle_.set();
 }
 
-TaskGroup::Root TaskGroup::run(std::list<std::coroutine_handle<>>::iterator place,
+TaskGroup::Root TaskGroup::run(std::list<std::coroutine_handle<>>::iterator position,
                                Task<void> task) {
   co_await std::move(task);
-  running_.erase(place);
+  running_.erase(position);
   if (running_.empty()) idle_.set();
 }
 
 void TaskGroup::spawn(Task<void> task) {
   idle_.reset();
-  const auto place = running_.insert(running_.end(), nullptr);
-  const Root root = run(place, std::move(task));
-  *place = root.handle;
+  const auto position = running_.insert(running_.end(), nullptr);
+  const Root root = run(position, std::move(task));
+  *position = root.handle;
   root.handle.resume();
 }
 

@@ -135,11 +135,11 @@ std::string printable(std::string_view bytes, std::size_t max_bytes) {
 }
 
 void make_printable(std::string& message) {
-  constexpr std::size_t kMost = 4096;
+  constexpr std::size_t kMaxLength = 4096;
   const auto is_plain = [](char c) { return c >= ' ' && c <= '~'; };
   // Nearly all are, and "busy" is a message of the fast path.
-  if (message.size() <= kMost && std::ranges::all_of(message, is_plain)) return;
-  message = printable(message, kMost);
+  if (message.size() <= kMaxLength && std::ranges::all_of(message, is_plain)) return;
+  message = printable(message, kMaxLength);
 }
 
 }  // namespace holdfast

@@ -33,10 +33,10 @@ bool has_any(std::string_view text, std::string_view characters) {
 
 // Cuts `text` at the first `mark`; returns what came after it, or nothing if there is no mark.
 std::optional<std::string_view> cut(std::string_view& text, char mark) {
-  const std::size_t place = text.find(mark);
-  if (place == std::string_view::npos) return std::nullopt;
-  const std::string_view rest = text.substr(place + 1);
-  text = text.substr(0, place);
+  const std::size_t at = text.find(mark);
+  if (at == std::string_view::npos) return std::nullopt;
+  const std::string_view rest = text.substr(at + 1);
+  text = text.substr(0, at);
   return rest;
 }
 
@@ -230,10 +230,10 @@ Result<Url> Url::parse(std::string_view text) {
 namespace holdfast {
 
 std::string redacted(std::string_view url) {
-  constexpr std::size_t kMost = 300;
+  constexpr std::size_t kMaxLength = 300;
   using namespace internal;
   // A mere word, such as a scheme without its colon.
-  if (!has_any(url, ":@")) return printable(url, kMost);
+  if (!has_any(url, ":@")) return printable(url, kMaxLength);
   const Pieces pieces = split(url);
   if (pieces.scheme.empty()) return std::string(kHidden);
   std::string shown = pieces.scheme + (pieces.has_authority ? "://" : ":");
@@ -244,7 +244,7 @@ std::string redacted(std::string_view url) {
   if (pieces.login) shown += redacted_login(*pieces.login);
   shown.append(pieces.hosts).append(pieces.path);
   if (pieces.query) shown += "?" + redacted_query(*pieces.query);
-  return printable(shown, kMost);
+  return printable(shown, kMaxLength);
 }
 
 }  // namespace holdfast

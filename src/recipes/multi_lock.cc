@@ -58,12 +58,12 @@ std::vector<std::shared_ptr<internal::LeaseRecord>> MultiLease::take_records() {
 }
 
 Token MultiLease::token(const Name& name) const {
-  const auto place = std::find_if(leases_.begin(), leases_.end(),
+  const auto found = std::find_if(leases_.begin(), leases_.end(),
                                   [&](const Lease& lease) { return lease.name() == name; });
-  if (place == leases_.end()) {
+  if (found == leases_.end()) {
     throw LockError(Failure(Code::not_held, "'" + name.display() + "' is not in this multi-lock"));
   }
-  return place->token();
+  return found->token();
 }
 
 bool MultiLease::held() const noexcept {

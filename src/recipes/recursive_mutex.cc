@@ -10,14 +10,14 @@ RecursiveMutex::~RecursiveMutex() = default;
 bool RecursiveMutex::reenter() {
   if (request_.forked()) return false;  // The request says so.
   const std::lock_guard lock(mutex_);
-  const auto place = entries_.find(std::this_thread::get_id());
-  if (place == entries_.end()) return false;
-  if (!place->second.lease.held()) {
+  const auto found = entries_.find(std::this_thread::get_id());
+  if (found == entries_.end()) return false;
+  if (!found->second.lease.held()) {
     throw LockError(Failure(Code::not_held, "the lock '" + name().display() +
                                                 "' was lost while this thread held it; unlock it "
                                                 "everywhere before you lock it again"));
   }
-  ++place->second.depth;
+  ++found->second.depth;
   return true;
 }
 
@@ -39,17 +39,17 @@ void RecursiveMutex::unlock() noexcept {
   if (request_.forked()) return;
   Lease released;  // Destroyed, and so released, after the mutex is free.
   const std::lock_guard lock(mutex_);
-  const auto place = entries_.find(std::this_thread::get_id());
-  if (place == entries_.end() || --place->second.depth > 0) return;
-  released = std::move(place->second.lease);
-  entries_.erase(place);
+  const auto found = entries_.find(std::this_thread::get_id());
+  if (found == entries_.end() || --found->second.depth > 0) return;
+  released = std::move(found->second.lease);
+  entries_.erase(found);
 }
 
 const RecursiveMutex::Entry* RecursiveMutex::mine() const {
   if (request_.forked()) return nullptr;
   const std::lock_guard lock(mutex_);
-  const auto place = entries_.find(std::this_thread::get_id());
-  return place == entries_.end() ? nullptr : &place->second;
+  const auto found = entries_.find(std::this_thread::get_id());
+  return found == entries_.end() ? nullptr : &found->second;
 }
 
 std::size_t RecursiveMutex::depth() const {

@@ -32,8 +32,8 @@ class ThreadLeases {
   const Lease* find() const {
     if (fork_watch_.forked()) return nullptr;
     const std::lock_guard lock(mutex_);
-    const auto place = leases_.find(std::this_thread::get_id());
-    return place == leases_.end() ? nullptr : &place->second;
+    const auto found = leases_.find(std::this_thread::get_id());
+    return found == leases_.end() ? nullptr : &found->second;
   }
 
  private:

@@ -10,9 +10,9 @@ class Hearing final : public StreamListener {
       : done(runtime), complete_(std::move(complete)) {}
 
   void on_bytes(std::string_view bytes) override {
-    constexpr std::size_t kMost = 1 << 20;  // A stranger may never stop.
-    if (heard.size() < kMost) heard.append(bytes);
-    if (complete_(heard) || heard.size() >= kMost) done.set();
+    constexpr std::size_t kMaxBytes = 1 << 20;  // A stranger may never stop.
+    if (heard.size() < kMaxBytes) heard.append(bytes);
+    if (complete_(heard) || heard.size() >= kMaxBytes) done.set();
   }
   void on_closed(const std::string&) override { done.set(); }
   bool expects_answer() const override { return true; }

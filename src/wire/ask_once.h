@@ -10,8 +10,8 @@
 
 namespace holdfast::internal {
 
-// What came until the server closed the connection, or until `complete` of all that has come. unreachable if neither
-// happens by the deadline.
+// The answer until the server closed the connection, or until it is `complete`. unreachable if neither happens by
+// the deadline.
 Task<Result<std::string>> ask_once(Runtime& runtime, Endpoint endpoint,
                                    std::shared_ptr<const TlsContext> tls, std::string question,
                                    std::function<bool(const std::string&)> complete,

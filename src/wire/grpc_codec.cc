@@ -11,7 +11,7 @@ namespace holdfast::internal {
 namespace {
 
 // A message of etcd's is seldom more than some kilobytes; a list of all locks can be long.
-constexpr std::size_t kMostMessage = std::size_t{64} << 20;
+constexpr std::size_t kMaxMessage = std::size_t{64} << 20;
 constexpr std::int32_t kWindow = std::int32_t{4} << 20;
 constexpr std::size_t kPrefix = 5;  // in front of a message: compressed or not, and its length
 
@@ -199,9 +199,9 @@ void GrpcCodec::drain(std::string& bytes) {
 std::string GrpcCodec::to_send() {
   std::string bytes;
   drain(bytes);
-  // Who pings more often wants to hear something.
-  constexpr std::size_t kMostPings = 4;
-  if (!bytes.empty() || pings_.size() > kMostPings) bytes += ping_answers();
+  // A server that pings more often wants an answer.
+  constexpr std::size_t kMaxPings = 4;
+  if (!bytes.empty() || pings_.size() > kMaxPings) bytes += ping_answers();
   return bytes;
 }
 
@@ -247,7 +247,7 @@ void GrpcCodec::on_data(GrpcCallId call, std::string_view data) {
     const std::string& in = state->incoming;
     std::size_t size = 0;
     for (std::size_t i = 1; i < kPrefix; ++i) size = size << 8 | static_cast<std::uint8_t>(in[i]);
-    if (in[0] != 0 || size > kMostMessage) {
+    if (in[0] != 0 || size > kMaxMessage) {
       problem_ = in[0] != 0 ? "it compressed an answer, which nobody asked for"
                             : "it announced a message of " + std::to_string(size) + " bytes";
       return;

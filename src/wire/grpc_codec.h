@@ -61,7 +61,7 @@ class GrpcCodec {
 
   // Bytes from the server. False, with the reason, if the connection is of no more use.
   bool receive(std::string_view bytes, std::string& problem);
-  // What should go to the server now. Answers to pings go with something else, after it: gRPC in Go
+  // The bytes for the server. Answers to pings go with something else, after it: gRPC in Go
   // pings with all that it answers, one ping at a time, to find out how fast the network is. Sent by
   // themselves they would be as many as the calls.
   std::string to_send();

@@ -1,7 +1,6 @@
-// Stream: bytes to and from a server, over TCP or a unix socket, with or without TLS. What is sent
-// is written by the thread that sends it, before it leaves the loop or waits: together with all
-// that others send meanwhile, in one system call. What arrives is given to the listener. Inside the
-// loop only.
+// Stream: bytes to and from a server, over TCP or a unix socket, with or without TLS. The thread
+// that sends also writes, before it leaves the loop or waits: together with all that others send
+// meanwhile, in one system call. The listener gets the bytes that arrive. Inside the loop only.
 #pragma once
 
 #include <memory>

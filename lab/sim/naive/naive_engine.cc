@@ -81,8 +81,8 @@ class SetNxExpire final : public NaiveEngine {
   }
 };
 
-// SETNX with the time at which the lock ends, by the client's wall clock. Who finds that it has
-// passed takes the lock with GETSET, and has it if what was there had passed as well.
+// SETNX with the time at which the lock ends, by the client's wall clock. A client that finds that
+// time in the past takes the lock with GETSET, and has it if the value it replaced was past as well.
 class SetNxGetSet final : public NaiveEngine {
  public:
   using NaiveEngine::NaiveEngine;

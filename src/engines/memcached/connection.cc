@@ -25,7 +25,7 @@ Task<Result<void>> Connection::greet(Deadline deadline) {
   stream().send("version\r\nmn\r\n");
   const Woken woken = co_await greeting.done.wait(deadline);
   const std::vector<Reply>& replies = greeting.answers.replies;
-  // What wants a login may close at once after it has said so.
+  // A server that wants a login may say so and close at once.
   if (!replies.empty() && replies[0].is_error()) co_return failure_of(replies[0]);
   if (!replies.empty() && !replies[0].is("VERSION")) {
     co_return failed(Code::misconfigured,

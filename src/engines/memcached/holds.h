@@ -24,8 +24,8 @@ class Holds {
       : runtime_(runtime), node_(node), request_timeout_(request_timeout), background_(runtime) {}
 
   Held* find(const ClaimId& claim) {
-    const auto place = holds_.find(claim);
-    return place == holds_.end() ? nullptr : &place->second;
+    const auto found = holds_.find(claim);
+    return found == holds_.end() ? nullptr : &found->second;
   }
   // A word without its token is completed soon.
   void remember(Held held);

@@ -30,10 +30,10 @@ Ballot MemcachedVoter::failed(const Failure& why) {
 // ---- Voting ------------------------------------------------------------------------------------
 
 bool MemcachedVoter::bring(const ClaimId& id) {
-  constexpr std::size_t kMost = 4096;
+  constexpr std::size_t kMaxEntries = 4096;
   if (!brought_.insert(id).second) return true;
   brought_in_order_.push_back(id);
-  if (brought_in_order_.size() > kMost) {
+  if (brought_in_order_.size() > kMaxEntries) {
     brought_.erase(brought_in_order_.front());
     brought_in_order_.pop_front();
   }

@@ -38,7 +38,7 @@ class MemcachedVoter final : public quorum::Voter {
   // Memcached tells nobody anything.
   Task<Result<void>> listen(Deadline, std::stop_token) override { co_return Result<void>(); }
   bool listening() const override { return true; }
-  std::unique_ptr<Place> stand(const Claim&, Event&) override { return nullptr; }
+  std::unique_ptr<Waiter> enqueue(const Claim&, Event&) override { return nullptr; }
   Task<bool> watch(const Name&, Deadline) override { co_return false; }
   Task<Result<Examination>> examine(Deadline deadline) override {
     const Result<Facts> facts = co_await ask_facts(runtime_, settings_, deadline);

@@ -11,7 +11,7 @@ namespace holdfast::internal::memcached {
 namespace {
 
 // How often to look again at a word that others keep changing.
-constexpr int kMostRounds = 16;
+constexpr int kMaxRounds = 16;
 
 std::string look_command(const std::string& key) { return "mg " + key + " v t c\r\n"; }
 
@@ -33,9 +33,9 @@ void add_store(std::string& commands, const Keys& keys, const Word& word, const 
 }  // namespace
 
 Word word_of(const Claim& claim, Token token, WallTime now) {
-  constexpr std::size_t kMostLabel = 512;
+  constexpr std::size_t kMaxLabel = 512;
   return Word{claim.id, token, now.time_since_epoch().count(), claim.name.bytes(),
-              claim.label.substr(0, kMostLabel)};
+              claim.label.substr(0, kMaxLabel)};
 }
 
 HolderInfo holder_info(const Sight& seen, WallTime now) {
@@ -225,7 +225,7 @@ Task<Result<Verdict>> Node::remove(const Keys& keys, Stamp stamp, Deadline deadl
 
 Task<Result<Kept>> Node::renew(const Keys& keys, Word word, ItemTtl ttl, std::optional<Stamp> stamp,
                                Deadline deadline) {
-  for (int round = 0; round < kMostRounds; ++round) {
+  for (int round = 0; round < kMaxRounds; ++round) {
     if (!stamp || !fresh(*stamp)) {
       const Result<Sight> seen = co_await look(keys, deadline);
       if (!seen) co_return seen.failure();
@@ -248,7 +248,7 @@ Task<Result<Kept>> Node::renew(const Keys& keys, Word word, ItemTtl ttl, std::op
 
 Task<Result<bool>> Node::release(const Keys& keys, ClaimId claim, std::optional<Stamp> stamp,
                                  Deadline deadline) {
-  for (int round = 0; round < kMostRounds; ++round) {
+  for (int round = 0; round < kMaxRounds; ++round) {
     if (!stamp || !fresh(*stamp)) {
       const Result<Sight> seen = co_await look(keys, deadline);
       if (!seen) co_return seen.failure();
@@ -265,7 +265,7 @@ Task<Result<bool>> Node::release(const Keys& keys, ClaimId claim, std::optional<
 }
 
 Task<Result<bool>> Node::evict(const Keys& keys, Token token, Deadline deadline) {
-  for (int round = 0; round < kMostRounds; ++round) {
+  for (int round = 0; round < kMaxRounds; ++round) {
     const Result<Sight> seen = co_await look_for_token(keys, deadline);
     if (!seen) co_return seen.failure();
     if (!seen->word || seen->word->token != token) co_return false;

@@ -45,7 +45,7 @@ bool ReplyParser::take_line(std::string_view& bytes, std::string& problem) {
   const std::size_t end = bytes.find('\n');
   const bool ended = end != std::string_view::npos;
   const std::string_view part = bytes.substr(0, ended ? end : bytes.size());
-  if (line_.size() + part.size() > kMostLine) {
+  if (line_.size() + part.size() > kMaxLine) {
     problem = "a line without an end";
     return false;
   }
@@ -70,15 +70,15 @@ bool ReplyParser::take_line(std::string_view& bytes, std::string& problem) {
   const std::size_t after = std::min(reply_.rest.find(' '), reply_.rest.size());
   const std::optional<std::uint64_t> size =
       number_of(std::string_view(reply_.rest).substr(0, after));
-  constexpr std::uint64_t kMostPossible = std::uint64_t{1} << 32;
-  if (!size || *size > kMostPossible) {
+  constexpr std::uint64_t kMaxPossible = std::uint64_t{1} << 32;
+  if (!size || *size > kMaxPossible) {
     problem = "a value without a size";
     return false;
   }
   reply_.rest.erase(0, std::min(after + 1, reply_.rest.size()));
   in_value_ = true;
   missing_ = *size + 2;
-  reply_.cut = *size > kMostValue;
+  reply_.cut = *size > kMaxValue;
   return false;
 }
 
@@ -91,7 +91,7 @@ bool ReplyParser::take_value(std::string_view& bytes, std::string& problem) {
     if (missing_ > 2) {
       const auto data =
           static_cast<std::size_t>(std::min<std::uint64_t>(missing_ - 2, part.size()));
-      const std::size_t room = kMostValue - reply_.value.size();
+      const std::size_t room = kMaxValue - reply_.value.size();
       reply_.value += part.substr(0, std::min(data, room));
       part.remove_prefix(data);
       missing_ -= data;

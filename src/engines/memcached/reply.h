@@ -20,7 +20,7 @@ struct Reply {
   std::string status;
   std::string rest;   // flags, or the text of an error
   std::string value;  // of VA
-  bool cut = false;   // the value was longer than kMostValue, and only so much of it is here
+  bool cut = false;   // the value was longer than kMaxValue, and only so much of it is here
 
   bool is(std::string_view word) const { return status == word; }
   bool is_error() const { return status.ends_with("ERROR"); }
@@ -35,9 +35,9 @@ struct Reply {
 class ReplyParser {
  public:
   // Twice a key of 250 bytes that is written with % escapes in a dump, and what stands behind it.
-  static constexpr std::size_t kMostLine = 2048;
+  static constexpr std::size_t kMaxLine = 2048;
   // Our own words are shorter. A foreign item can be larger; it is not worth our memory.
-  static constexpr std::size_t kMostValue = 64 * 1024;
+  static constexpr std::size_t kMaxValue = 64 * 1024;
 
   // False if the bytes are not the protocol; `problem` says why, and nothing more can be parsed.
   bool feed(std::string_view bytes, const std::function<void(Reply&&)>& on_reply,

@@ -49,19 +49,19 @@ TEST(MetaReplyTest, RepliesAreReadInWhateverPiecesTheyCome) {
 }
 
 TEST(MetaReplyTest, AValueThatIsTooLargeIsCutAndTheNextReplyIsFound) {
-  const std::string large(ReplyParser::kMostValue + 7, 'x');
+  const std::string large(ReplyParser::kMaxValue + 7, 'x');
   const std::string bytes = "VA " + std::to_string(large.size()) + " c1\r\n" + large + "\r\nMN\r\n";
   for (const std::size_t piece : {std::size_t{1000}, bytes.size()}) {
     const Parsed parsed = parse(bytes, piece);
     ASSERT_EQ(parsed.replies.size(), 2U);
     EXPECT_TRUE(parsed.replies[0].cut);
-    EXPECT_EQ(parsed.replies[0].value.size(), ReplyParser::kMostValue);
+    EXPECT_EQ(parsed.replies[0].value.size(), ReplyParser::kMaxValue);
     EXPECT_TRUE(parsed.replies[1].is("MN"));
   }
 }
 
 TEST(MetaReplyTest, WhatIsNotTheProtocolIsRefused) {
-  const std::string endless(ReplyParser::kMostLine + 1, 'x');
+  const std::string endless(ReplyParser::kMaxLine + 1, 'x');
   for (const std::string& bytes :
        {std::string("\r\n"), std::string("VA x\r\n"), std::string("VA\r\n"),
         std::string("VA -1\r\n"), std::string("VA 99999999999\r\n"),

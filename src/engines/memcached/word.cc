@@ -14,7 +14,7 @@ constexpr std::string_view kMagic = "hf1 ";
 
 std::string key_of(std::string_view prefix, const std::string& name) {
   const bool own = name.starts_with(kHashedKey) || name.ends_with(kTokenSuffix);
-  const bool fits = prefix.size() + name.size() + kTokenSuffix.size() <= kMostKey;
+  const bool fits = prefix.size() + name.size() + kTokenSuffix.size() <= kMaxKey;
   std::string key(prefix);
   if (fits && !own && is_plain(name)) return key += name;
   return key.append(kHashedKey).append(sha256_hex(name));
@@ -82,16 +82,16 @@ std::optional<Word> Word::parse(std::string_view text) {
 }
 
 ItemTtl::ItemTtl(Duration ttl) {
-  constexpr std::chrono::seconds kMost = std::chrono::hours(24 * 30);
+  constexpr std::chrono::seconds kMaxTtl = std::chrono::hours(24 * 30);
   constexpr std::chrono::seconds kTick(1);
   const auto wanted = std::chrono::ceil<std::chrono::seconds>(ttl) + kTick;
-  seconds = std::min(wanted, kMost).count();
-  sure = std::min<Duration>(ttl, kMost - kTick);
+  seconds = std::min(wanted, kMaxTtl).count();
+  sure = std::min<Duration>(ttl, kMaxTtl - kTick);
 }
 
 Duration sure_time(std::optional<std::uint64_t> left) {
-  constexpr std::uint64_t kMost = 24 * 3600 * 30;
-  const auto whole = static_cast<std::int64_t>(std::min(left.value_or(0), kMost));
+  constexpr std::uint64_t kMaxTtl = 24 * 3600 * 30;
+  const auto whole = static_cast<std::int64_t>(std::min(left.value_or(0), kMaxTtl));
   return std::chrono::seconds(std::max<std::int64_t>(whole - 1, 0));
 }
 

@@ -17,7 +17,7 @@
 
 namespace holdfast::internal::memcached {
 
-inline constexpr std::size_t kMostKey = 250;  // memcached's own limit
+inline constexpr std::size_t kMaxKey = 250;  // memcached's own limit
 inline constexpr std::size_t kMaxPrefix = 100;
 inline constexpr std::string_view kTokenSuffix = ":hf:token";
 inline constexpr std::string_view kHashedKey = "hf:sha256:";

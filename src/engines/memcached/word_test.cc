@@ -31,7 +31,7 @@ TEST(MemcachedKeysTest, EveryKeyIsLegalAndNoTwoAreTheSame) {
     const Keys both(std::string(kMaxPrefix, 'p'), name);
     for (const std::string& key : {both.word, both.token}) {
       EXPECT_TRUE(keys.insert(key).second) << Name(name).display();
-      EXPECT_LE(key.size(), kMostKey);
+      EXPECT_LE(key.size(), kMaxKey);
       EXPECT_TRUE(is_plain(key));
     }
   }

@@ -18,7 +18,7 @@ struct Era {
   friend auto operator<=>(const Era&, const Era&) = default;
 };
 
-// When a claim came to wait: its place in the lines. All nodes should have the same order, or each
+// When a claim came to wait: its rank in the queues. All nodes should have the same order, or each
 // would serve another; so it is the same number for all, unless that clock is wrong.
 struct Arrival {
   BootTime at;
@@ -31,7 +31,7 @@ using Ticket = std::optional<Arrival>;
 struct Proposal {
   std::uint64_t token = 0;
   Era era;
-  std::uint32_t attempt = 0;  // of this claim. What ends one attempt never ends a later one
+  std::uint32_t attempt = 0;  // of this claim; a request that ends one never ends a later one
   Ticket ticket;
   bool held = false;  // the claim was granted this token already, and wants one node more
 };

@@ -81,8 +81,8 @@ std::uint64_t Campaign::first_token(const Name& name) const {
 }
 
 void Campaign::remember_fence(const Name& name, std::uint64_t fence) {
-  constexpr std::size_t kMost = 4096;
-  if (fences_.size() >= kMost) fences_.clear();  // They only save a round trip.
+  constexpr std::size_t kMaxFences = 4096;
+  if (fences_.size() >= kMaxFences) fences_.clear();  // They only save a round trip.
   std::uint64_t& known = fences_[name.bytes()];
   known = std::max(known, fence);
 }
@@ -246,7 +246,7 @@ Task<void> Campaign::cast_fence(std::shared_ptr<Poll> poll, std::size_t node, Pr
   poll->changed.set();
 }
 
-// ---- What it came to ---------------------------------------------------------------------------
+// ---- Outcomes ----------------------------------------------------------------------------------
 
 Campaign::Outcome Campaign::outcome_of(Poll& poll, Verdict verdict, bool cancelled) const {
   Outcome outcome;

@@ -30,7 +30,7 @@ class Campaign {
     Busy busy;
     std::uint32_t busy_at = 0;  // the nodes, as bits
   };
-  // One attempt. What it got without a majority is on its way back when this returns; with a ticket
+  // One attempt. Votes without a majority are on their way back when this returns; with a ticket
   // the claim then stands in the lines of the nodes.
   Task<Outcome> attempt(const Claim& claim, Ticket ticket, Deadline limit, std::stop_token stop);
 

@@ -42,7 +42,7 @@ class PlayedVoter final : public Voter {
   }
   Task<Result<void>> listen(Deadline, std::stop_token) override { co_return Result<void>(); }
   bool listening() const override { return true; }
-  std::unique_ptr<Place> stand(const Claim&, Event&) override { return nullptr; }
+  std::unique_ptr<Waiter> enqueue(const Claim&, Event&) override { return nullptr; }
   Task<bool> watch(const Name&, Deadline) override { co_return false; }
   void stop() override {}
 };

@@ -68,7 +68,7 @@ class QuorumEngine final : public Engine {
   struct Line {
     explicit Line(Runtime& runtime) : told(runtime) {}
     Event told;
-    std::vector<std::unique_ptr<Voter::Place>> places;  // null where nodes tell nothing
+    std::vector<std::unique_ptr<Voter::Waiter>> waiters;  // null where nodes tell nothing
     Ticket ticket;
   };
 
@@ -218,9 +218,9 @@ Task<void> QuorumEngine::stand_in_line(Line& line, const Claim& claim, const Wai
   }
   // (Those who do not listen in time are asked again at the next look.)
   static_cast<void>(co_await group.join(deadline));
-  if (!line.places.empty()) co_return;
+  if (!line.waiters.empty()) co_return;
   for (std::size_t node = 0; node < electorate_->size(); ++node) {
-    line.places.push_back(electorate_->voter(node).stand(claim, line.told));
+    line.waiters.push_back(electorate_->voter(node).enqueue(claim, line.told));
   }
 }
 
@@ -232,8 +232,8 @@ Task<Result<Grant>> QuorumEngine::wait_in_line(const Claim& claim, const Wait& w
   Patience patience(runtime().now());
   for (int looks = 0;; ++looks) {
     co_await stand_in_line(line, claim, wait);
-    for (const auto& place : line.places) {
-      if (place) static_cast<void>(place->take_turn());  // This attempt uses them.
+    for (const auto& waiter : line.waiters) {
+      if (waiter) static_cast<void>(waiter->take_turn());  // This attempt uses them.
     }
     line.told.reset();
     Campaign::Outcome outcome = co_await attempt(claim, line.ticket, wait);
@@ -250,7 +250,7 @@ Task<Result<Grant>> QuorumEngine::wait_in_line(const Claim& claim, const Wait& w
       line.ticket = Arrival{now, runtime().wall()};
       splits = 0;
     }
-    bool told_of = line.places.front() != nullptr;
+    bool told_of = line.waiters.front() != nullptr;
     if (outcome.failure) {
       const Code code = outcome.failure->code();
       const bool passing = may_pass(code) && (answered || code == Code::unreachable);
@@ -320,15 +320,15 @@ Task<Woken> QuorumEngine::wait_for_turn(Line& line, BootTime look_at, const Wait
   for (;;) {
     line.told.reset();
     const std::uint32_t before = turns;
-    for (std::size_t node = 0; node < line.places.size(); ++node) {
-      if (line.places[node] && line.places[node]->take_turn()) turns |= std::uint32_t{1} << node;
+    for (std::size_t node = 0; node < line.waiters.size(); ++node) {
+      if (line.waiters[node] && line.waiters[node]->take_turn()) turns |= std::uint32_t{1} << node;
     }
     if (static_cast<std::size_t>(__builtin_popcount(turns)) >= majority) co_return Woken::signalled;
     if (turns != 0 && before == 0) until = std::min(until, runtime().now() + grace);
     const Woken woken = co_await line.told.wait(wait.deadline.sooner(until), wait.stop);
     if (woken != Woken::signalled) co_return woken;
-    const bool turn = std::any_of(line.places.begin(), line.places.end(),
-                                  [](const auto& place) { return place && place->has_turn(); });
+    const bool turn = std::any_of(line.waiters.begin(), line.waiters.end(),
+                                  [](const auto& waiter) { return waiter && waiter->has_turn(); });
     if (!turn) co_return Woken::signalled;  // another reason to look
   }
 }

@@ -189,7 +189,7 @@ TEST(Tally, OnlyVotesForTheTokenCountForItsMoment) {
   EXPECT_EQ(tally.counted_from(201), at(0)) << "the third accepted another token";
 }
 
-// ---- What to propose next ----------------------------------------------------------------------
+// ---- The next proposal -------------------------------------------------------------------------
 
 TEST(Tally, TheNextTokenIsAboveAllThatWereAccepted) {
   EXPECT_EQ(tally_of(3, {low(200), low(300), accepted()}).next_token(1), 301U);

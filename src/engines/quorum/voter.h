@@ -1,5 +1,5 @@
-// Voter: one node of a quorum. Electorate: all of them. What a store must offer so that the quorum
-// engine can make one lock of N independent ones. Inside the loop only.
+// Voter: one node of a quorum. Electorate: all of them. A store must offer this so that the
+// quorum engine can make one lock of N independent ones. Inside the loop only.
 #pragma once
 
 #include <memory>
@@ -39,8 +39,8 @@ class Voter {
   // Connects, if need be.
   virtual Task<Result<void>> ready(Deadline deadline) = 0;
 
-  // All below ask at once or not at all: a node that is not ready is unreachable. What a caller
-  // asks of one node arrives there in that order.
+  // All below ask at once or not at all: a node that is not ready is unreachable. The requests
+  // of one caller arrive at a node in their order.
 
   // Takes the node's word if it is free or the claim's own, and accepts the token if it is higher
   // than any before. With a ticket, and if it is busy, the claim stands in the node's line.
@@ -65,10 +65,10 @@ class Voter {
   // Names that begin with `prefix` and that the node may know something of.
   virtual Task<Result<std::vector<Name>>> names(const std::string& prefix, Deadline deadline) = 0;
 
-  // A claim in this node's line.
-  class Place {
+  // A claim in this node's queue.
+  class Waiter {
    public:
-    virtual ~Place() = default;
+    virtual ~Waiter() = default;
     // The node keeps its word for the claim, for a moment: it is its turn to ask. Taking it is for
     // once.
     virtual bool has_turn() const = 0;
@@ -79,7 +79,7 @@ class Voter {
   virtual bool listening() const = 0;
   // `told` is set when it is the claim's turn, or when there is another reason to look. Null where
   // nodes tell nothing: then one has to ask again and again.
-  virtual std::unique_ptr<Place> stand(const Claim& claim, Event& told) = 0;
+  virtual std::unique_ptr<Waiter> enqueue(const Claim& claim, Event& told) = 0;
   // A client of another kind has the word: has the node tell when it is gone. False if it cannot.
   virtual Task<bool> watch(const Name& name, Deadline deadline) = 0;
 
@@ -89,7 +89,7 @@ class Voter {
   virtual void stop() = 0;
 };
 
-// All nodes as one: the findings of each, with its name. What one node alone would lower, a quorum is made for.
+// All nodes as one: the findings of each, with its name. They do not lower the guarantees: a quorum is made for bad nodes.
 // unreachable if fewer than a majority answer.
 Task<Result<Examination>> examine_all(Electorate& electorate, Deadline deadline);
 

@@ -39,7 +39,7 @@ class SilentOrNot final : public Voter {
   }
   Task<Result<void>> listen(Deadline, std::stop_token) override { return none<Result<void>>(); }
   bool listening() const override { return false; }
-  std::unique_ptr<Place> stand(const Claim&, Event&) override { return nullptr; }
+  std::unique_ptr<Waiter> enqueue(const Claim&, Event&) override { return nullptr; }
   Task<bool> watch(const Name&, Deadline) override { return none<bool>(); }
   void stop() override {}
 

@@ -12,6 +12,42 @@ bool is_read_only(const Reply& error) {
   return error.is_error("READONLY") || error.text.find("-READONLY ") != std::string::npos;
 }
 
+// Decides, after an attempt that failed, whether another one can help. Pure.
+class Attempts {
+ public:
+  using Advice = Servers::Advice;
+
+  bool repeated() const { return repeated_; }
+  // Two nodes can point at each other for a while.
+  Advice after_redirection() {
+    constexpr int kMaxRedirections = 5;
+    return ++redirections_ > kMaxRedirections ? Advice::soon : Advice::at_once;
+  }
+  // `lost`: there is no node to ask, and none takes over.
+  Advice after(const Failure& failure, Advice advice, bool lost) {
+    if (failure.code() == Code::unknown) {
+      repeated_ = true;
+      return advice;
+    }
+    const bool passes = failure.code() == Code::unreachable;
+    return !passes || (advice == Advice::soon && lost) ? Advice::give_up : advice;
+  }
+  Duration next_pause() {
+    constexpr Duration kLongest = std::chrono::milliseconds(200);
+    return std::exchange(pause_, std::min(pause_ * 2, kLongest));
+  }
+  // An earlier attempt may have been executed, whatever the last one met.
+  Failure result(const Failure& last) const {
+    const bool hidden = repeated_ && last.code() != Code::unknown;
+    return hidden ? Failure(Code::unknown, last.message()) : last;
+  }
+
+ private:
+  bool repeated_ = false;
+  int redirections_ = 0;
+  Duration pause_ = std::chrono::milliseconds(5);
+};
+
 }  // namespace
 
 CommandExecutor::CommandExecutor(Runtime& runtime, const Settings& settings,
@@ -35,16 +71,13 @@ Task<Result<CommandExecutor::Performed>> CommandExecutor::perform(const Keys& ke
                                                                   InvocationFor invocation_for,
                                                                   bool hear, Deadline deadline,
                                                                   std::stop_token stop) {
-  constexpr Duration kShortest = std::chrono::milliseconds(5);
-  constexpr Duration kLongest = std::chrono::milliseconds(200);
+  using Advice = Servers::Advice;
   const std::uint16_t slot = slot_for(keys);
-  constexpr int kMostRedirections = 5;  // two nodes can point at each other for a while
   Route route;
-  bool repeated = false;
-  int redirections = 0;
-  for (Duration pause = kShortest;; pause = std::min(pause * 2, kLongest)) {
+  Attempts attempts;
+  for (;;) {
     Failure failure(Code::unreachable, {});
-    auto advice = Servers::Advice::soon;
+    Advice advice = Advice::soon;
     if (!route.node) route.node = servers_->known(slot);
     if (!route.node) {
       Result<Route> found = co_await servers_->find(slot, deadline);
@@ -65,17 +98,14 @@ Task<Result<CommandExecutor::Performed>> CommandExecutor::perform(const Keys& ke
         answer = ready.failure();
       }
       if (answer && !answer->reply.is_error()) {
-        co_return Performed{std::move(*answer), &node, repeated};
+        co_return Performed{std::move(*answer), &node, attempts.repeated()};
       }
       if (answer) {
-        failure = failure_of(answer->reply, node.endpoint());
-        if (settings_.layout == Layout::single && is_read_only(answer->reply)) {
-          failure = on_read_only(node);
-        }
+        failure = failure_at(node, answer->reply);
         advice = co_await servers_->after_error(answer->reply, route, deadline);
-        if (advice == Servers::Advice::at_once) {  // Being sent on is no misconfiguration.
+        if (advice == Advice::at_once) {  // Being sent on is no misconfiguration.
           failure = Failure(Code::unreachable, failure.message());
-          if (++redirections > kMostRedirections) advice = Servers::Advice::soon;
+          advice = attempts.after_redirection();
         }
       } else {
         failure = answer.failure();
@@ -83,23 +113,20 @@ Task<Result<CommandExecutor::Performed>> CommandExecutor::perform(const Keys& ke
         route = Route{};
       }
     }
-    if (failure.code() == Code::unknown) {
-      repeated = true;
-    } else if (failure.code() != Code::unreachable ||
-               (advice == Servers::Advice::soon && !route.node && !servers_->fails_over())) {
-      advice = Servers::Advice::give_up;
-    }
+    advice = attempts.after(failure, advice, !route.node && !servers_->fails_over());
     const BootTime now = runtime_.now();
-    const BootTime again = now + runtime_.jitter(pause, 0.5);
-    if (advice == Servers::Advice::give_up || deadline.passed(now) || stop.stop_requested() ||
+    const BootTime again = now + runtime_.jitter(attempts.next_pause(), 0.5);
+    if (advice == Advice::give_up || deadline.passed(now) || stop.stop_requested() ||
         (!deadline.is_never() && again >= deadline.moment())) {
-      if (!repeated || failure.code() == Code::unknown) co_return failure;
-      co_return Failure(Code::unknown, failure.message());
+      co_return attempts.result(failure);
     }
-    if (advice == Servers::Advice::soon) {
-      static_cast<void>(co_await sleep_until(runtime_, again, stop));
-    }
+    if (advice == Advice::soon) static_cast<void>(co_await sleep_until(runtime_, again, stop));
   }
+}
+
+Failure CommandExecutor::failure_at(Node& node, const Reply& error) const {
+  const bool read_only = settings_.layout == Layout::single && is_read_only(error);
+  return read_only ? on_read_only(node) : failure_of(error, node.endpoint());
 }
 
 // A replica from the beginning is the wrong address. A master that was demoted is waited for: behind one

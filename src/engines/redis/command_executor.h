@@ -1,5 +1,5 @@
 // CommandExecutor: runs a script at the server that answers for its keys, again where that can help,
-// also through a failover. What the engine and the fence have in common. Inside the loop only.
+// also through a failover. The engine and the fence share it. Inside the loop only.
 #pragma once
 
 #include <functional>
@@ -54,6 +54,7 @@ class CommandExecutor {
   Servers& servers() { return *servers_; }
 
  private:
+  Failure failure_at(Node& node, const Reply& error) const;
   Failure on_read_only(Node& node) const;
   std::uint16_t slot_for(const Keys& keys) const {
     return settings_.layout == Layout::cluster ? slot_of(keys.word()) : 0;

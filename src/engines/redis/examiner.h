@@ -1,4 +1,4 @@
-// Examiner: knows the Redis servers of a client. What they are is asked with the login of each connection, so it
+// Examiner: knows the Redis servers of a client. It asks them together with the login of each connection, which
 // costs no round trip of its own. Inside the loop only, but for guarantees().
 #pragma once
 

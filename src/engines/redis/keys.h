@@ -1,4 +1,4 @@
-// Where a lock lives in Redis. What is in each key: scripts.h.
+// Where a lock lives in Redis. scripts.h has the contents of each key.
 #pragma once
 
 #include <cstdint>

@@ -32,8 +32,8 @@ constexpr milliseconds kCentury = std::chrono::hours(24 * 365 * 100);
 Duration since(std::int64_t now_us, std::uint64_t then_us) {
   if (now_us < 0 || static_cast<std::uint64_t>(now_us) <= then_us) return Duration(0);
   const std::uint64_t passed_us = static_cast<std::uint64_t>(now_us) - then_us;
-  constexpr std::uint64_t kMost = microseconds(kCentury).count();
-  return microseconds(std::min(passed_us, kMost));
+  constexpr std::uint64_t kMaxUs = microseconds(kCentury).count();
+  return microseconds(std::min(passed_us, kMaxUs));
 }
 
 // A moment of the server's clock; one that no clock shows counts as the nearest that one may.

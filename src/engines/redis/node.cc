@@ -36,8 +36,8 @@ Node::Node(Runtime& runtime, const ConnectionSettings& settings, const Connectio
   };
   subscription_.on_grant = [this](const PushedGrant& pushed) { hear(pushed); };
   subscription_.on_look = [this](const ClaimId& claim) {
-    const auto place = waiters_.find(claim);
-    if (place != waiters_.end()) place->second->tell();
+    const auto found = waiters_.find(claim);
+    if (found != waiters_.end()) found->second->tell();
   };
   subscription_.on_lost = [this] {
     tracked_by_ = 0;
@@ -156,12 +156,12 @@ bool Node::has_restarted_within(Duration span) const {
 }
 
 void Node::hear(const PushedGrant& pushed) {
-  const auto place = waiters_.find(pushed.claim);
+  const auto found = waiters_.find(pushed.claim);
   // Not there: the answer to a question was faster than the push, or the claim has left, and its
   // release ends what it was granted.
-  if (place == waiters_.end()) return;
-  place->second->grant = pushed.grant;
-  place->second->tell();
+  if (found == waiters_.end()) return;
+  found->second->grant = pushed.grant;
+  found->second->tell();
 }
 
 void Node::wake_all() {

@@ -210,8 +210,8 @@ Result<RedisEngine::Asked> RedisEngine::read_answer(const Claim& claim,
   const Reply& reply = performed.answer.reply;
   Asked asked{.node = performed.node, .generation = performed.answer.generation};
   // No script gives a token that is not about the time.
-  constexpr std::int64_t kLeastToken = 1'000'000'000'000;
-  if (reply.kind == Reply::Kind::integer && reply.number >= kLeastToken) {
+  constexpr std::int64_t kMinToken = 1'000'000'000'000;
+  if (reply.kind == Reply::Kind::integer && reply.number >= kMinToken) {
     const Token token(static_cast<std::uint64_t>(reply.number));
     asked.grant = Grant{token, performed.answer.sent_at, claim.ttl};
     return asked;

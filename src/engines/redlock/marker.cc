@@ -11,9 +11,9 @@ namespace {
 
 // Takes a number off the front, and what must stand behind it: a dot, a space, or the end ('\0').
 bool take(std::string_view& text, char behind, std::uint64_t& number) {
-  constexpr std::uint64_t kMost = std::uint64_t{1} << 53;  // what a script can count to
+  constexpr std::uint64_t kMaxNumber = std::uint64_t{1} << 53;  // what a script can count to
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (parsed.ec != std::errc() || number > kMost) return false;
+  if (parsed.ec != std::errc() || number > kMaxNumber) return false;
   text.remove_prefix(static_cast<std::size_t>(parsed.ptr - text.data()));
   if (behind == '\0') return text.empty();
   if (!text.starts_with(behind)) return false;

@@ -36,7 +36,7 @@ Membership::Membership(Runtime& runtime, const Voters& voters, Scripts& scripts,
       warn_(std::move(warn)),
       background_(runtime) {}
 
-// ---- What is known -----------------------------------------------------------------------------
+// ---- Knowledge ---------------------------------------------------------------------------------
 
 void Membership::hear_of(std::size_t node) {
   const Marker& marker = voters_[node]->marker();

@@ -35,9 +35,9 @@ std::string without_attempt(const std::string& label) {
 }
 
 std::string field_of(const std::string& info, const std::string& field) {
-  const std::size_t place = info.find("\n" + field + ":");
-  if (place == std::string::npos) return {};
-  const std::size_t begin = place + field.size() + 2;
+  const std::size_t at = info.find("\n" + field + ":");
+  if (at == std::string::npos) return {};
+  const std::size_t begin = at + field.size() + 2;
   return info.substr(begin, info.find('\r', begin) - begin);
 }
 
@@ -126,7 +126,7 @@ Task<Result<Answer>> RedisVoter::ask(redis::Script& script, const Keys& keys,
 
 // ---- Voting ------------------------------------------------------------------------------------
 
-std::string RedisVoter::place_of(const Claim& claim) const {
+std::string RedisVoter::queue_entry_of(const Claim& claim) const {
   // Long enough for the waiter to hear of it and to ask.
   const Duration keep = std::min<Duration>(claim.ttl, 2 * node_timeout_);
   return std::string(letter_of(claim.mode)) + " 1 " + std::to_string(milliseconds_of(keep)) + ' ' +
@@ -163,7 +163,7 @@ Task<Ballot> RedisVoter::vote(const Claim& claim, const Proposal& proposal, Dead
   Words arguments;
   add_word_of(claim, proposal, arguments);
   arguments.add(ttl_ms).add(proposal.token).add(marker_.text).add(letter_of(claim.mode));
-  arguments.add(arrival_of(proposal.ticket)).add(place_of(claim)).add(proposal.held ? 1 : 0);
+  arguments.add(arrival_of(proposal.ticket)).add(queue_entry_of(claim)).add(proposal.held ? 1 : 0);
   const Result<Answer> answer = co_await ask(scripts_.vote, keys, std::move(arguments), deadline);
   Ballot ballot = ballot_of(answer, connection);
   ballot.resent = ballot.resent || asked_twice;
@@ -322,7 +322,7 @@ Task<Result<bool>> RedisVoter::release(const Claim& claim, const Return& how, De
     std::optional<Result<bool>> given = co_await give(claim, how, keys, deadline);
     if (given) co_return std::move(*given);
   }
-  Words arguments{claim.id.digits(), arrival_of(how.ticket), place_of(claim)};
+  Words arguments{claim.id.digits(), arrival_of(how.ticket), queue_entry_of(claim)};
   arguments.add(how.attempt);
   const Result<Answer> answer =
       co_await ask(scripts_.release, keys, std::move(arguments), deadline);
@@ -378,9 +378,9 @@ Task<Result<std::vector<Name>>> RedisVoter::names(const std::string& prefix, Dea
 
 // ---- Hearing -----------------------------------------------------------------------------------
 
-class RedisVoter::StandingPlace final : public quorum::Voter::Place {
+class RedisVoter::QueuedWaiter final : public quorum::Voter::Waiter {
  public:
-  StandingPlace(redis::Node& node, const Claim& claim, std::string key, Event& told)
+  QueuedWaiter(redis::Node& node, const Claim& claim, std::string key, Event& told)
       : waiter_(node, claim, std::move(key), &told) {}
   bool has_turn() const override { return waiter_.grant.has_value(); }
   bool take_turn() override { return std::exchange(waiter_.grant, std::nullopt).has_value(); }
@@ -393,8 +393,8 @@ Task<Result<void>> RedisVoter::listen(Deadline deadline, std::stop_token stop) {
   return node_->listen(deadline, std::move(stop));
 }
 
-std::unique_ptr<quorum::Voter::Place> RedisVoter::stand(const Claim& claim, Event& told) {
-  return std::make_unique<StandingPlace>(*node_, claim, prefix_ + claim.name.bytes(), told);
+std::unique_ptr<quorum::Voter::Waiter> RedisVoter::enqueue(const Claim& claim, Event& told) {
+  return std::make_unique<QueuedWaiter>(*node_, claim, prefix_ + claim.name.bytes(), told);
 }
 
 Task<bool> RedisVoter::watch(const Name& name, Deadline deadline) {

@@ -63,7 +63,7 @@ class RedisVoter final : public quorum::Voter {
   Task<Result<std::vector<Name>>> names(const std::string& prefix, Deadline deadline) override;
   Task<Result<void>> listen(Deadline deadline, std::stop_token stop) override;
   bool listening() const override { return node_->listening(); }
-  std::unique_ptr<Place> stand(const Claim& claim, Event& told) override;
+  std::unique_ptr<Waiter> enqueue(const Claim& claim, Event& told) override;
   Task<bool> watch(const Name& name, Deadline deadline) override;
   Task<Result<Examination>> examine(Deadline deadline) override;
   void stop() override { node_->stop(); }
@@ -101,7 +101,7 @@ class RedisVoter final : public quorum::Voter {
   Task<Result<bool>> claim_finish(Deadline deadline);
 
  private:
-  class StandingPlace;
+  class QueuedWaiter;
 
   redis::Keys keys_of(const Name& name) const {
     return redis::Keys::of_vote(prefix_ + name.bytes(), marker_key_);
@@ -112,7 +112,7 @@ class RedisVoter final : public quorum::Voter {
   Task<std::optional<Result<bool>>> give(const Claim& claim, const Return& how,
                                          const redis::Keys& keys, Deadline deadline);
   // Where and how a claim is to be told of its turn.
-  std::string place_of(const Claim& claim) const;
+  std::string queue_entry_of(const Claim& claim) const;
   // For a script.
   std::string arrival_of(const quorum::Ticket& ticket) const;
   Task<Result<redis::Answer>> ask(redis::Script& script, const redis::Keys& keys,

@@ -41,10 +41,10 @@ void RedlockElectorate::on_identity() {
   for (const auto& voter : voters_) {
     const Identity& identity = voter->identity();
     if (identity.run_id.empty()) continue;
-    const auto [place, fresh] = known.emplace(identity.run_id, voter->endpoint().display());
+    const auto [first, fresh] = known.emplace(identity.run_id, voter->endpoint().display());
     if (!fresh) {
       problem_ = Failure(Code::misconfigured,
-                         place->second + " and " + voter->endpoint().display() +
+                         first->second + " and " + voter->endpoint().display() +
                              " are the same Redis server; Redlock needs independent ones");
     }
     if (!identity.keeps_data) {

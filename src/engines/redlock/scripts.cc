@@ -9,11 +9,10 @@ namespace {
 // Numbers: tokens and times are microseconds, below 2^53 until the year 2255, so exact in Lua; but
 // as text they need %.0f.
 
-// accept(): the heart of it. REQUIRES: the word is the claim's. A token is accepted once, for one
-// claim, and only if it is higher than all before. One that is far ahead of the clock is refused (not the next, which would block the lock if the clock
-// was set back),
-// so that a client whose clock is years off cannot use up the numbers. Who has the word
-// already and votes `again`, after a lost answer, is told the token that it has.
+// accept(): the heart of it. REQUIRES: the word is the claim's. A token is accepted once, for one claim, and
+// only if it is higher than all before. One that is far ahead of the clock is refused, so that a client whose
+// clock is years off cannot use up the numbers (but not the next one, which would block the lock if the clock
+// was set back). A claim that has the word already and votes `again`, after a lost answer, is told its token.
 std::string accepting() {
   return R"lua(
 local function read_fence()
@@ -154,8 +153,8 @@ local function serve(self, giver)
   end
 end
 
--- By the time they came. What the client's clock said then gives the same order at all nodes; one
--- that is off is not believed, but how long they have been waiting is.
+-- By the time they came. The client's clock gives the same order at all nodes; one that is off is not
+-- believed, but how long they have been waiting is.
 local function queue_up(member, arrival)
   local age_us, at_us = string.match(arrival, '^(%d+) (%d+)$')
   local came = now_us - age_us

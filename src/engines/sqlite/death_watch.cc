@@ -30,28 +30,28 @@ DeathWatch::Watching DeathWatch::watch(const std::vector<ProcessInfo>& processes
   watching.owner_ = this;
   watching.event_ = &event;
   for (const ProcessInfo& process : processes) {
-    auto place = watched_.find(process.mark.id);
-    if (place == watched_.end()) {
+    auto found = watched_.find(process.mark.id);
+    if (found == watched_.end()) {
       std::unique_ptr<DescriptorWatch> pidfd =
           dead_.contains(process.mark.id) ? nullptr : open_pidfd(process);
       if (!pidfd) {
         watching.must_poll_ = true;
         continue;
       }
-      place = watched_.emplace(process.mark.id, Watched{std::move(pidfd), {}}).first;
+      found = watched_.emplace(process.mark.id, Watched{std::move(pidfd), {}}).first;
     }
-    place->second.events.insert(&event);
+    found->second.events.insert(&event);
     watching.processes_.push_back(process.mark.id);
   }
   return watching;
 }
 
 void DeathWatch::on_death(ProcessId process) {
-  const auto place = watched_.find(process);
-  if (place == watched_.end()) return;
+  const auto found = watched_.find(process);
+  if (found == watched_.end()) return;
   dead_.insert(process);
-  const std::set<Event*> events = std::move(place->second.events);
-  watched_.erase(place);  // A dead process's pidfd stays readable for ever.
+  const std::set<Event*> events = std::move(found->second.events);
+  watched_.erase(found);  // A dead process's pidfd stays readable for ever.
   for (Event* event : events) event->set();
 }
 
@@ -77,10 +77,10 @@ DeathWatch::Watching::~Watching() { end(); }
 void DeathWatch::Watching::end() {
   if (!owner_) return;
   for (const ProcessId process : processes_) {
-    const auto place = owner_->watched_.find(process);
-    if (place == owner_->watched_.end()) continue;
-    place->second.events.erase(event_);
-    if (place->second.events.empty()) owner_->watched_.erase(place);
+    const auto found = owner_->watched_.find(process);
+    if (found == owner_->watched_.end()) continue;
+    found->second.events.erase(event_);
+    if (found->second.events.empty()) owner_->watched_.erase(found);
   }
   owner_ = nullptr;
 }

@@ -54,7 +54,7 @@ Task<Result<Answers>> Connection::call(Requests requests, Deadline deadline, std
   if (next_xid_ > kLastXid) next_xid_ = 1;
   const std::int32_t first = next_xid_;
   for (const Op op : requests.ops()) {
-    places_.push_back({pending, op, next_xid_++, pending->answers.sent_at});
+    in_flight_.push_back({pending, op, next_xid_++, pending->answers.sent_at});
   }
   stream_->send(std::move(requests).numbered(first));
   static_cast<void>(co_await pending->done.wait(deadline, std::move(stop)));
@@ -72,7 +72,7 @@ void Connection::ping() {
 
 std::optional<BootTime> Connection::oldest_unanswered() const {
   std::optional<BootTime> oldest;
-  if (!places_.empty()) oldest = places_.front().sent_at;
+  if (!in_flight_.empty()) oldest = in_flight_.front().sent_at;
   if (!pings_.empty()) oldest = std::min(oldest.value_or(pings_.front()), pings_.front());
   return oldest;
 }
@@ -119,25 +119,25 @@ bool Connection::on_packet(std::string_view packet) {
 }
 
 bool Connection::on_reply(const ReplyHeader& header) {
-  if (places_.empty() || places_.front().xid != header.xid) return false;
-  const Place place = std::move(places_.front());
-  places_.pop_front();
-  std::optional<Reply> reply = parse_reply(place.op, header.error, header.record);
+  if (in_flight_.empty() || in_flight_.front().xid != header.xid) return false;
+  const InFlight sent = std::move(in_flight_.front());
+  in_flight_.pop_front();
+  std::optional<Reply> reply = parse_reply(sent.op, header.error, header.record);
   if (!reply) return false;
   // An error of a write went through the majority as well, but not all of them did.
-  const bool write = reply->ok() && is_write(place.op);
-  listener_.on_answered(place.sent_at, write, header.zxid);
-  Pending& pending = *place.caller;
+  const bool write = reply->ok() && is_write(sent.op);
+  listener_.on_answered(sent.sent_at, write, header.zxid);
+  Pending& pending = *sent.caller;
   pending.answers.replies.push_back(*std::move(reply));
   if (--pending.missing == 0) pending.done.set();
   return true;
 }
 
 void Connection::break_calls(const std::string& why) {
-  for (const Place& place : std::exchange(places_, {})) {
-    place.caller->broken = true;
-    place.caller->why = why;
-    place.caller->done.set();
+  for (const InFlight& sent : std::exchange(in_flight_, {})) {
+    sent.caller->broken = true;
+    sent.caller->why = why;
+    sent.caller->done.set();
   }
 }
 

@@ -1,5 +1,5 @@
 // Connection: one TCP connection to a ZooKeeper server, from its greeting to its end. Requests are
-// pipelined; one that gave up keeps its place, so that its reply never reaches another. A session
+// pipelined; one that gave up keeps its turn, so that its reply never reaches another. A session
 // outlives it (session.h). Inside the loop only.
 #pragma once
 
@@ -78,7 +78,7 @@ class Connection final : private StreamListener {
     std::string why;
     Answers answers;
   };
-  struct Place {
+  struct InFlight {
     std::shared_ptr<Pending> caller;  // shared: either may go first
     Op op;
     std::int32_t xid;
@@ -107,7 +107,7 @@ class Connection final : private StreamListener {
   std::string why_closed_;
   std::int32_t next_xid_ = 1;
   BootTime last_sent_{};
-  std::deque<Place> places_;
+  std::deque<InFlight> in_flight_;
   std::deque<BootTime> pings_;  // when those were sent that have no answer
 };
 

@@ -7,8 +7,8 @@ namespace holdfast::internal::zookeeper {
 
 Failure LockNodes::failure_of(Error error, const std::string& doing,
                               const std::string& path) const {
-  constexpr std::size_t kMostShown = 200;
-  const std::string where = "'" + printable(path, kMostShown) + "'";
+  constexpr std::size_t kMaxShown = 200;
+  const std::string where = "'" + printable(path, kMaxShown) + "'";
   const std::string what = "ZooKeeper: " + doing + " " + where + ": " + describe(error);
   switch (error) {
     case Error::no_auth:
@@ -38,7 +38,7 @@ Task<Result<LockNodes::Entered>> LockNodes::enter(Session& session, const Claim&
                                                   std::string data, Reading reading,
                                                   Deadline deadline, std::stop_token stop) {
   constexpr int kRounds = 5;
-  constexpr std::size_t kMostKnown = 10'000;
+  constexpr std::size_t kMaxKnown = 10'000;
   const std::string path = lock_path(claim.name);
   const std::string prefix = path + '/' + claim_node_prefix(claim, claim.outlives_process);
   Error error = Error::none;
@@ -57,7 +57,7 @@ Task<Result<LockNodes::Entered>> LockNodes::enter(Session& session, const Claim&
     std::vector<Reply>& replies = answers->replies;
     const Reply& created = replies[replies.size() - (list ? 2 : 1)];
     if (created.ok()) {
-      if (known_.size() >= kMostKnown) known_.clear();
+      if (known_.size() >= kMaxKnown) known_.clear();
       if (make_lock) known_.insert(path);
       Entered entered{.node = created.path.substr(path.size() + 1),
                       .token = Token(static_cast<std::uint64_t>(created.stat->czxid)),
@@ -125,13 +125,13 @@ bool LockNodes::is_alone(const std::string& lock_path, const std::string& node, 
 
 void LockNodes::left(const std::string& lock_path, const std::string& node, Token token,
                      bool contended) {
-  constexpr std::size_t kMostHabits = 10'000;
+  constexpr std::size_t kMaxHabits = 10'000;
   const std::optional<ClaimNode> parsed = parse_claim_node(node);
   if (contended || !parsed || parsed->kept) {
     habits_.erase(lock_path);
     return;
   }
-  if (habits_.size() >= kMostHabits && !habits_.contains(lock_path)) habits_.clear();
+  if (habits_.size() >= kMaxHabits && !habits_.contains(lock_path)) habits_.clear();
   habits_[lock_path].former = Former{parsed->sequence, token.value()};
 }
 

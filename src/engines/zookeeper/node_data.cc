@@ -81,10 +81,10 @@ std::optional<NodeData> NodeData::parse(std::string_view text) {
 }
 
 std::string foreign_label(std::string_view data) {
-  constexpr std::size_t kMost = 80;
+  constexpr std::size_t kMaxLength = 80;
   std::string label = "another program";
   // Curator says its address there, kazoo its host and process.
-  if (!data.empty()) label += " (" + printable(data, kMost) + ")";
+  if (!data.empty()) label += " (" + printable(data, kMaxLength) + ")";
   return label;
 }
 

@@ -256,7 +256,7 @@ std::optional<Reply> parse_reply(Op op, Error error, std::string_view record) {
       break;
     case Op::set_data: reply.stat = Stat::from(reader); break;
     case Op::get_children: reply.children = reader.strings(); break;
-    default: return reply;  // What they say does not matter.
+    default: return reply;  // The rest of the answer does not matter.
   }
   if (!reader.sound()) return std::nullopt;
   return reply;

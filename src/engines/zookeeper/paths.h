@@ -1,7 +1,7 @@
 // Paths: where a lock's nodes are, and what the name of a claim's node says.
 //
 // The lock NAME is the node CHROOT/NAME; its claims are that node's children, in the order of the
-// number that ZooKeeper puts behind their names. What a path cannot hold is written as %XX: '/' and
+// number that ZooKeeper puts behind their names. Characters that a path cannot hold are written as %XX: '/' and
 // '%', control characters, bytes that are not UTF-8 or that ZooKeeper forbids, "." and "..".
 //
 //   _c_<uuid>-hf-lock-0000000007             exclusive, as Curator's InterProcessMutex names it

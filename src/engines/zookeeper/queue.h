@@ -10,11 +10,11 @@
 //   - if a single node of another program kept it out, the end of that node is the grant, whatever
 //     the reason;
 //   - a Holdfast claim that holds, and not by a permit, writes into its node when it gives it back, in
-//     the transaction that deletes it, and nobody writes into such a node otherwise. Who holds
-//     exclusively has nobody before it. So the news that the node was written to, rather than only
+//     the transaction that deletes it, and nobody writes into such a node otherwise. An
+//     exclusive holder has nobody before it. So the news that the node was written to, rather than only
 //     deleted (as when a waiter leaves, or a session expires), means that all before it are gone;
-//   - a Holdfast node that is only deleted may have moved: who detaches a hold puts another node
-//     into the same place (paths.h). Nothing but a look at the list tells.
+//   - a Holdfast node that is only deleted may have moved: detaching a hold replaces its node by
+//     another one of the same rank (paths.h). Nothing but a look at the list tells.
 //
 // In the first two cases the next one needs not look again. In all others it does.
 #pragma once

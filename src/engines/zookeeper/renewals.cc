@@ -14,7 +14,7 @@ Failure Renewals::not_held(const Name& name) {
 
 Task<void> Renewals::renew(std::vector<Item> items, Deadline deadline) {
   // A server refuses packets over 1 MB.
-  constexpr std::size_t kMostBytes = 256 << 10;
+  constexpr std::size_t kMaxBytes = 256 << 10;
   std::map<Session*, std::vector<Part>> parts;
   std::map<Session*, std::size_t> sizes;
   for (Item& item : items) {
@@ -22,7 +22,7 @@ Task<void> Renewals::renew(std::vector<Item> items, Deadline deadline) {
     std::size_t& size = sizes[session];
     size += item.state->lock_path.size() + item.state->node.size();
     std::vector<Part>& of_session = parts[session];
-    if (of_session.empty() || size > kMostBytes) {
+    if (of_session.empty() || size > kMaxBytes) {
       of_session.emplace_back();
       size = item.state->lock_path.size() + item.state->node.size();
     }

@@ -60,7 +60,7 @@ Task<Result<void>> Session::open(Deadline deadline, std::stop_token stop) {
       co_return failed(Code::unreachable,
                        "no connection in time" + (known ? " (" + last.message() + ")" : ""));
     }
-    // Servers that elect a leader refuse for a moment. Who was never there at all is not waited for.
+    // Servers that elect a leader refuse for a moment. A server that was never there is not waited for.
     const bool may_pass = !last && last.code() == Code::unreachable && may_come_back_;
     if (!last && !may_pass) co_return last.failure();
   }
@@ -303,12 +303,12 @@ Task<void> Session::keep_alive() {
 
 Task<void> Session::look_after(Deadline deadline) {
   // Each in its turn: a few at a time are enough to prove what is to be proven.
-  constexpr std::size_t kMost = 64;
+  constexpr std::size_t kMaxBatch = 64;
   std::vector<std::string> paths;
   Requests requests;
   {
     Requests::Transaction transaction(requests);
-    const std::size_t count = std::min(kMost, vouched_.size());
+    const std::size_t count = std::min(kMaxBatch, vouched_.size());
     for (std::size_t i = 0; i < count; ++i) {
       Vouched* const node = vouched_.front();
       vouched_.splice(vouched_.end(), vouched_, vouched_.begin());

@@ -3,8 +3,8 @@
 //
 //   none ──opened──► attached ◄──moved to the next server──► detached ──too long──► expired = none
 //
-// "detached" is not "expired": the nodes are there, the waits go on, and only the time runs. Who
-// expires learns it from a server, never from the clock; until when a session surely lives is said
+// "detached" is not "expired": the nodes are there, the waits go on, and only the time runs. A
+// session learns its expiry from a server, never from the clock; until when a session surely lives is said
 // by its SessionProof. After an expiry the next call opens another session, which has a new
 // incarnation(): what belonged to the old one is gone.
 //

@@ -122,12 +122,12 @@ ZooKeeperEngine::SessionRef ZooKeeperEngine::make_session(
 
 ZooKeeperEngine::SessionRef ZooKeeperEngine::session_for(const Claim& claim) {
   // A client whose ttls are all different must not have a connection for each.
-  constexpr std::size_t kMost = 8;
+  constexpr std::size_t kMaxSessions = 8;
   const Duration timeout = Session::timeout_for(claim.ttl);
   if (claim.outlives_process) return make_session(timeout);
   const auto found = sessions_.find(timeout);
   if (found != sessions_.end()) return found->second;
-  if (sessions_.size() >= kMost) {
+  if (sessions_.size() >= kMaxSessions) {
     const auto longer = sessions_.lower_bound(timeout);
     return longer != sessions_.end() ? longer->second : sessions_.rbegin()->second;
   }
