@@ -13,7 +13,7 @@ BUILD_PACKAGES=(g++ cmake ninja-build pkg-config libsqlite3-dev libhiredis-dev l
 PACKAGING_PACKAGES=(dpkg-dev file libasio-dev)
 FORMAT_PACKAGES=(clang-format-19)
 TIDY_PACKAGES=(clang-tidy-19)
-THREADS_PACKAGES=(clang-19)
+CLANG_PACKAGES=(clang-19)
 SHELL_PACKAGES=(shellcheck)
 FUZZ_PACKAGES=(clang-19 libclang-rt-19-dev llvm-19 cmake ninja-build pkg-config libhiredis-dev)
 

@@ -30,7 +30,10 @@ void* create_text(const redisReadTask* task, char* text, std::size_t size) {
   return reply;
 }
 
-void* create_array(const redisReadTask* task, int items) {
+// Count is an int or, since hiredis 1.0, a size_t.
+template <class Count>
+void* create_array(const redisReadTask* task, Count count) {
+  const auto items = static_cast<long long>(count);
   if (items > kMaxItems) return nullptr;
   Reply* reply = place_for(task);
   if (!reply) return nullptr;
@@ -51,8 +54,25 @@ void* create_nil(const redisReadTask* task) { return place_for(task); }
 
 void free_root(void* root) { delete static_cast<Reply*>(root); }
 
-redisReplyObjectFunctions functions{create_text, create_array, create_integer, create_nil,
-                                    free_root};
+#if HIREDIS_MAJOR >= 1
+// Of RESP3, for which we never ask. Without these hiredis would give us a number in the place of a pointer.
+void* refuse_double(const redisReadTask*, double, char*, std::size_t) { return nullptr; }
+void* refuse_bool(const redisReadTask*, int) { return nullptr; }
+#endif
+
+redisReplyObjectFunctions functions{
+    .createString = create_text,
+    .createArray = create_array,
+    .createInteger = create_integer,
+#if HIREDIS_MAJOR >= 1
+    .createDouble = refuse_double,
+#endif
+    .createNil = create_nil,
+#if HIREDIS_MAJOR >= 1
+    .createBool = refuse_bool,
+#endif
+    .freeObject = free_root,
+};
 
 }  // namespace
 
