@@ -30,7 +30,7 @@ class WaitNotice {
   std::shared_ptr<State> state_;
 };
 
-// What is waited for, without how long. Pure.
+// The line without the time that was waited. Pure.
 std::string waiting_text(const LockInfo& lock, const std::string& label);
 
 }  // namespace holdfast::cli

@@ -11,7 +11,7 @@
 
 namespace holdfast::bench {
 
-// What every program can be told.
+// Arguments that every program takes.
 struct BasicPlan {
   bool json = false;
   std::string only;  // the one workload to run; empty: all

@@ -21,7 +21,7 @@ struct Bout {
   Seconds span{1};
 };
 
-// What was counted (commands, events) while the function ran that it is given.
+// Counts (commands, events) while the function that it is given runs.
 using CountDuring = std::function<double(const std::function<void()>&)>;
 // From a number that grows, such as a server's own statistics.
 CountDuring difference_of(std::function<double()> counter);

@@ -22,7 +22,7 @@ struct Contestant {
   std::string name;
   Role role = Role::peer;
   std::vector<double> values;
-  // What else was seen, also one value per repetition: "p99_us", "commands".
+  // Further observations, also one value per repetition: "p99_us", "commands".
   std::vector<std::pair<std::string, std::vector<double>>> figures = {};
   std::string note = {};  // why it has no values, or what is special about it
 };

@@ -20,7 +20,7 @@ struct CrowdPlan {
   std::vector<double> growth_at_most{1.3};  // none where nobody is told
 };
 
-// What happened with so many waiters, in all repetitions.
+// The results for one number of waiters, of all repetitions.
 struct CrowdPoint {
   int waiters;
   std::vector<double> p50_us = {}, p99_us = {}, p999_us = {}, per_s = {}, counted_each = {};

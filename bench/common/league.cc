@@ -188,7 +188,7 @@ void League::contest(const Contest& contest) {
     }
     const auto outcome = play(workers, bout, warm ? CountDuring() : server_.commands_during);
     if (warm || !outcome) return;
-    // Who changed not once in the whole time: less than once in it.
+    // No change of owner in the whole time counts as less than one.
     const double least = 1 / plan_.span.count();
     of(owners, team.entrant.name).values.push_back(std::max(outcome->hand_offs.per_s, least));
     if (outcome->hand_offs.count == 0) return;

@@ -33,7 +33,7 @@ class Report {
 
   // `keeps_data`: the server has some that can be in memory or on a disk.
   void open(const std::string& title, bool keeps_data = true);
-  // What is going on, on one line that is overwritten; nothing unless stderr is a terminal.
+  // Shows progress on one line that is overwritten; nothing unless stderr is a terminal.
   void progress(const std::string& text) const;
   void add(Row row);
   void add(Comparison comparison);

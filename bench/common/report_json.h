@@ -1,4 +1,4 @@
-// What a report holds, as JSON: rows, comparisons and curves with every repetition.
+// A report as JSON: rows, comparisons and curves with every repetition.
 #pragma once
 
 #include <nlohmann/json.hpp>

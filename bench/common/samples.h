@@ -1,4 +1,4 @@
-// What several repetitions of a measurement say together.
+// Samples: several repetitions of one measurement.
 #pragma once
 
 #include <algorithm>

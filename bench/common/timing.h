@@ -1,4 +1,4 @@
-// What a worker does again and again, timed.
+// Times the operation that a worker repeats.
 #pragma once
 
 #include <string>

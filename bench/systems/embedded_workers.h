@@ -1,4 +1,4 @@
-// What the embedded engine is compared with, as workers (worker.h): bare SQLite, which looks every
+// The systems beside the embedded engine, as workers (worker.h): bare SQLite, which looks every
 // millisecond whether the lock is free, and flock(2), which blocks in the kernel.
 #pragma once
 

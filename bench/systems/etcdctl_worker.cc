@@ -39,7 +39,7 @@ class EtcdctlWorker {
   }
 
  private:
-  // What the command printed.
+  // The command's output.
   std::string run(const std::string& name, const std::string& command) const {
     const std::string line = etcdctl_ + " lock " + name + " -- " + command + " 2>&1";
     FILE* const output = popen(line.c_str(), "r");

@@ -33,7 +33,7 @@ class ListLock final : public SimpleLock {
       connection_.call({"RPUSH", name_, "token"});
     }
   }
-  // Who stops gives the token back first, so everybody gets it once more.
+  // A worker that stops gives the token back first, so everybody gets it once more.
   void acquire() override { connection_.call({"BLPOP", name_, "0"}); }
   void release() override { connection_.call({"RPUSH", name_, "token"}); }
 

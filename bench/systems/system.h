@@ -70,7 +70,7 @@ class System {
   virtual std::vector<pid_t> processes() const { return {}; }
   // Forgets all locks.
   virtual void flush() const {}
-  // What clients sent during a function, and what the server does for a hand-off, if it can be told.
+  // Counts what clients sent during a function, and the server's work for a hand-off, where it can be counted.
   virtual CountDuring commands() const { return {}; }
   virtual std::optional<ServerCounter> counter() const { return std::nullopt; }
 

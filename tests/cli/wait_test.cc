@@ -1,4 +1,4 @@
-// What the one who waits is told, what others see of a holder, and a run that would wait for itself.
+// The line for those who wait, the labels that others see, and runs that would wait for themselves.
 #include "cli_fixture.h"
 #include "pty.h"
 

@@ -49,7 +49,7 @@ for engine in redis redlock etcd mysql postgres; do
   grep -q "^-- holdfast: no engine $engine, because" "$work/log" || fail "no line says that $engine is left out"
 done
 
-# What knows all engines does without any of them.
+# The parts that know all engines do without any of them.
 options=()
 for engine in "${engines[@]}"; do options+=("-DHOLDFAST_WITHOUT_${engine^^}"); done
 for file in engines/registry.cc versioned/store.cc; do

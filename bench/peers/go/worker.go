@@ -1,4 +1,4 @@
-// What the workers in Go share: the lines of ../../common/worker.h.
+// Shared by the workers in Go: the lines of ../../common/worker.h.
 package main
 
 import (

@@ -1,4 +1,4 @@
-// What the workers in Java share: the lines of ../../common/worker.h.
+// Shared by the workers in Java: the lines of ../../common/worker.h.
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.util.ArrayList;

@@ -1,4 +1,4 @@
-// What the workers in JavaScript share: the lines of ../../common/worker.h.
+// Shared by the workers in JavaScript: the lines of ../../common/worker.h.
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import readline from 'node:readline';

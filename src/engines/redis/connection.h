@@ -49,8 +49,8 @@ class Connection final : public PipelinedConnection {
   std::function<void(const Reply&)> on_push;
   std::function<void()> on_lost;
   std::function<void(const std::string&)> on_info;
-  // What else is asked in the same write as the login, and who hears the answers, errors among them. A failure
-  // refuses the connection.
+  // Further questions in the same write as the login, and the function that gets the answers, errors among them. Its
+  // failure refuses the connection.
   std::vector<Words> questions;
   std::function<Result<void>(const std::vector<Reply>&, const Endpoint&)> on_greeted;
 

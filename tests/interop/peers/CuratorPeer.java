@@ -23,7 +23,7 @@ final class CuratorPeer {
   private InterProcessMutex held;
   private Node node;
 
-  // What it holds, to ask the server about.
+  // The locks that it holds, to ask the server about.
   private record Node(CuratorFramework client, String path) {}
 
   private CuratorPeer(String url) throws Exception {

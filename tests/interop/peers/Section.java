@@ -1,4 +1,4 @@
-// What the lock protects: see ../section.h.
+// The critical section: see ../section.h.
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.nio.charset.StandardCharsets;

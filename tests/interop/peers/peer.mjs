@@ -1,4 +1,4 @@
-// What the peers in JavaScript share: packages from the build directory, the section, the lines.
+// Shared by the peers in JavaScript: packages from the build directory, the section, the lines.
 import fs from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
@@ -25,7 +25,7 @@ function end(error) {
   process.exit(1);
 }
 
-// What the lock protects: see section.h.
+// The critical section: see section.h.
 class Section {
   constructor(file, who) {
     Object.assign(this, { file, who });
