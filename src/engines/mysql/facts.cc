@@ -1,6 +1,7 @@
 #include "engines/mysql/facts.h"
 
 #include "base/known_server.h"
+#include "sql/rights.h"
 
 namespace holdfast::internal::mysql {
 
@@ -159,15 +160,6 @@ void look_at_role(const Facts& facts, Findings& findings) {
   }
 }
 
-void look_at_rights(const Facts& facts, Findings& findings) {
-  if (facts.missing_rights.empty()) return;
-  std::string list;
-  for (const std::string& right : facts.missing_rights) list += (list.empty() ? "" : ", ") + right;
-  findings.push_back({Severity::warning, "mysql-rights", "the user lacks rights: " + list,
-                      "GRANT them to the user (docs/engines/mysql.md); `holdfast schema --on URL` "
-                      "prints the tables"});
-}
-
 }  // namespace
 
 SqlStatement question() {
@@ -197,7 +189,7 @@ Examination examined(const Facts& facts) {
   judge_others(found, found.findings);
   look_at_version(found, found.findings);
   look_at_role(facts, found.findings);
-  look_at_rights(facts, found.findings);
+  note_missing_rights("mysql", facts.missing_rights, found.findings);
   look_at_durability(facts, found.findings);
   return found;
 }

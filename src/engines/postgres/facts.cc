@@ -1,6 +1,7 @@
 #include "engines/postgres/facts.h"
 
 #include "base/known_server.h"
+#include "sql/rights.h"
 
 namespace holdfast::internal::postgres {
 
@@ -154,15 +155,6 @@ void look_at_proxy(const Facts& facts, Findings& findings) {
   }
 }
 
-void look_at_rights(const Facts& facts, Findings& findings) {
-  if (facts.missing_rights.empty()) return;
-  std::string list;
-  for (const std::string& right : facts.missing_rights) list += (list.empty() ? "" : ", ") + right;
-  findings.push_back({Severity::warning, "postgres-rights", "the user lacks rights: " + list,
-                      "GRANT them to the user (docs/engines/postgres.md); `holdfast schema --on "
-                      "URL` prints the tables"});
-}
-
 }  // namespace
 
 std::vector<SqlStatement> questions() {
@@ -194,7 +186,7 @@ Examination examined(const Facts& facts) {
   found.settings.push_back({"in_recovery", facts.in_recovery ? "yes" : "no"});
   look_at_proxy(facts, found.findings);
   look_at_role(facts, found.findings);
-  look_at_rights(facts, found.findings);
+  note_missing_rights("postgres", facts.missing_rights, found.findings);
   look_at_durability(facts, found.findings);
   return found;
 }

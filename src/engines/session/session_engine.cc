@@ -61,7 +61,7 @@ class SessionEngine final : public Engine {
 
   Task<Result<Grant>> obtain(const Claim& claim, const Wait& wait);
   void keep(const std::shared_ptr<Held>& held);
-  Task<void> watch_session(std::shared_ptr<Held> held);
+  Task<void> watch_hold(std::shared_ptr<Held> held);
   // Ends a hold whose session is or will be gone.
   bool is_held(const std::shared_ptr<Held>& held) const;
   void drop(const std::shared_ptr<Held>& held);
@@ -138,7 +138,7 @@ Task<Result<Grant>> SessionEngine::obtain(const Claim& claim, const Wait& wait) 
 
 void SessionEngine::keep(const std::shared_ptr<Held>& held) {
   holds_[held->claim.id] = held;
-  background_.spawn(watch_session(held));
+  background_.spawn(watch_hold(held));
   clean_in_time();
 }
 
@@ -161,7 +161,7 @@ Task<void> SessionEngine::clean() {
 }
 
 // A hold that nobody renews ends by its ttl; one whose session ends is reported at once.
-Task<void> SessionEngine::watch_session(std::shared_ptr<Held> held) {
+Task<void> SessionEngine::watch_hold(std::shared_ptr<Held> held) {
   for (;;) {
     const Deadline end = Deadline::at(held->expires());
     const Woken woken = co_await held->session->lost().wait(end, held->over.get_token());
@@ -252,7 +252,7 @@ Task<Result<bool>> SessionEngine::release(const Claim& claim, Deadline deadline)
   const auto place = holds_.find(claim.id);
   if (place == holds_.end()) co_return co_await end_stray(claim, limit);
   const std::shared_ptr<Held> held = place->second;
-  if (runtime().now() >= held->expires()) {  // watch_session() is about to see it.
+  if (runtime().now() >= held->expires()) {  // watch_hold() is about to see it.
     drop(held);
     co_return false;
   }

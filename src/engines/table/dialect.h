@@ -71,8 +71,8 @@ struct Dialect {
   // name. The row is ours alone until the end of the transaction, so that the next statement sees all who came before.
   std::string hold;
   // name, claim, mode, permits, ttl, process, outlives, label -> the last token, label of the holder,
-  // time that it has, how many wait before the claim. No row, and nothing changed, if nobody holds it for himself. Behind
-  // `hold`, in one transaction.
+  // time that it has, how many wait before the claim. Behind `hold`, in one transaction. Changes nothing, and returns
+  // no row, if there is no exclusive holder.
   std::string enqueue;
 
   // new, old. Waiters of one process are now of another.

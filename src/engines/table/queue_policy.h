@@ -7,8 +7,8 @@
 //   3. The token of a grant is max(last + 1, the store's clock in microseconds). It holds for the winner's ttl if the
 //      winner asked for it just now; else for at most Turn::kProvisionalTtl, until the winner renews it.
 //
-// The statements for exclusive claims that need no turn. Each changes nothing where it does not apply, so they can be tried
-// in any order, and a turn serves what is left:
+// The statements for exclusive claims that need no turn. Each changes nothing where it does not apply, so they can be
+// tried in any order, and a turn serves what is left:
 //
 //   statement   the queue                                   the lock
 //   take        is empty, and nobody holds (any more)       is the caller's, by rule 3

@@ -1,5 +1,6 @@
 // RenewalRequests: renews many holds by few requests. A row that somebody keeps locked delays the renewal of no other:
-// after a request that got no answer, holds are renewed in small groups for a while, side by side. Inside the loop only.
+// after a request that got no answer, holds are renewed in small groups for a while, side by side. Inside the loop
+// only.
 #pragma once
 
 #include <functional>

@@ -36,8 +36,8 @@ class TableEngine final : public Engine {
   Task<void> close() override;
 
  private:
-  // The last turn after which a claim waited: when it was asked for, and the last token that had been given then. The row
-  // was ours alone at that moment, so what the claim is given came later, and its token is higher. (A look proves
+  // The last turn after which a claim waited: when it was asked for, and the last token that had been given then. The
+  // row was ours alone at that moment, so what the claim is given came later, and its token is higher. (A look proves
   // neither: a grant may be under way, with its time already read.)
   struct LastTurn {
     BootTime sent_at{};

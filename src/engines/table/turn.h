@@ -1,6 +1,6 @@
 // Turn: a caller's turn at one lock, the one core of all lock tables: drops the dead and the expired, serves the queue,
-// and says what is left for the caller. It changes the row that it is given and the rows beside it; reading, writing and
-// telling the winners is the store's business.
+// and says what is left for the caller. It changes the row that it is given and the rows beside it; reading, writing
+// and telling the winners is the store's business.
 //
 // REQUIRES: for as long as it lives, nobody else changes this lock's rows.
 #pragma once

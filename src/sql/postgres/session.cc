@@ -7,7 +7,8 @@ namespace holdfast::internal::postgres {
 
 namespace {
 
-// A token that is not on disk when it is used may come again; or not on a synchronous standby, where that may take over.
+// A token that is not on disk when it is used may come again, or where a synchronous standby may take over, one that
+// is not there.
 std::string commit_setting(const Settings& settings) {
   const std::string commit = settings.login.group ? "WHEN 'off' THEN 'on' WHEN 'local' THEN 'on'"
                                                   : "WHEN 'off' THEN 'local'";
