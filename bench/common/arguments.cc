@@ -32,7 +32,7 @@ Arguments& Arguments::word(std::string name, std::function<bool(const std::strin
 
 Arguments& Arguments::basic(BasicPlan& plan, std::vector<std::string> workloads) {
   flag("--json", [&plan] { plan.json = true; });
-  number("--repetitions", 1, kMostRepetitions,
+  number("--repetitions", 1, kMaxRepetitions,
          [&plan](double value) { plan.repetitions = static_cast<int>(value); });
   number("--seconds", 0.01, 3600, [&plan](double value) { plan.span = Seconds(value); });
   if (workloads.empty()) return *this;

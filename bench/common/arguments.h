@@ -20,7 +20,7 @@ struct BasicPlan {
 
   bool wants(std::string_view workload) const { return only.empty() || only == workload; }
 };
-inline constexpr int kMostRepetitions = 100;
+inline constexpr int kMaxRepetitions = 100;
 
 class Arguments {
  public:

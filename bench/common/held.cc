@@ -79,8 +79,8 @@ Row row(const HeldPlan& plan, const HeldServer& server, int count, const Cost& c
 // Each number of leases in a process of its own, all at the same time: they hardly do anything.
 std::vector<Cost> measure_all(const HeldPlan& plan, const HeldServer& server,
                               const std::vector<int>& counts) {
-  constexpr std::size_t kMost = 8;
-  const Shared<std::array<Cost, kMost>> costs;
+  constexpr std::size_t kMax = 8;
+  const Shared<std::array<Cost, kMax>> costs;
   std::vector<pid_t> processes;
   for (std::size_t i = 0; i < counts.size(); ++i) {
     processes.push_back(start_process([&, i] {

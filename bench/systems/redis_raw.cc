@@ -32,10 +32,10 @@ class Arguments {
   const std::size_t* sizes() const { return sizes_; }
 
  private:
-  static constexpr int kMost = 16;
+  static constexpr int kMax = 16;
   int count_ = 0;
-  const char* starts_[kMost] = {};
-  std::size_t sizes_[kMost] = {};
+  const char* starts_[kMax] = {};
+  std::size_t sizes_[kMax] = {};
 };
 
 }  // namespace

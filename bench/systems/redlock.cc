@@ -82,7 +82,7 @@ std::vector<double> acquire_us(std::vector<Client>& clients, Seconds span) {
 
 struct Latencies {
   enum Of { one, five, stopped, slow, ping, kCount };
-  std::array<std::array<double, kMostRepetitions>, kCount> us;
+  std::array<std::array<double, kMaxRepetitions>, kCount> us;
 
   std::vector<double> of(Of what, int repetitions) const {
     return {us[what].begin(), us[what].begin() + repetitions};

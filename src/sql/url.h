@@ -14,7 +14,7 @@ inline std::shared_ptr<ServerGroup> read_servers(UrlReader& reader, std::uint16_
                                                  Endpoint& endpoint) {
   const std::vector<Endpoint> servers = reader.servers(port);
   endpoint = servers.front();
-  reader.require(servers.size() <= ServerGroup::kMost, "there are more than 16 servers");
+  reader.require(servers.size() <= ServerGroup::kMax, "there are more than 16 servers");
   if (servers.size() == 1) return nullptr;
   auto group = std::make_shared<ServerGroup>(servers);
   endpoint = group->together();

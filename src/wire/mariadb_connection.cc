@@ -409,9 +409,9 @@ int MariadbConnection::fail() {
   constexpr unsigned int kKilled = 1927;
   constexpr unsigned int kIdleTooLong = 4031;
   constexpr unsigned int kLeastOfTheLibrary = 2000;
-  constexpr unsigned int kMostOfTheLibrary = 2999;
+  constexpr unsigned int kMaxOfTheLibrary = 2999;
   const unsigned int number = library_.mysql_errno(raw_);
-  const bool library_speaks = number >= kLeastOfTheLibrary && number <= kMostOfTheLibrary;
+  const bool library_speaks = number >= kLeastOfTheLibrary && number <= kMaxOfTheLibrary;
   SqlError error{.state = library_speaks ? "" : library_.mysql_sqlstate(raw_),
                  .number = static_cast<int>(number),
                  .message = library_.mysql_error(raw_),

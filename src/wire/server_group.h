@@ -24,7 +24,7 @@ namespace holdfast::internal {
 
 class ServerGroup : public std::enable_shared_from_this<ServerGroup> {
  public:
-  static constexpr std::size_t kMost = 16;
+  static constexpr std::size_t kMax = 16;
   static constexpr Duration kPace = std::chrono::seconds(5);
 
   // REQUIRES: at least two.

@@ -16,7 +16,7 @@ bool same(const Reply& a, const Reply& b) {
 
 void read_all_of(const Reply& reply) {
   must(!reply.status.empty(), "a reply has a status");
-  must(reply.value.size() <= ReplyParser::kMostValue, "a value is bounded");
+  must(reply.value.size() <= ReplyParser::kMaxValue, "a value is bounded");
   must(reply.value.empty() || reply.is("VA"), "only VA has a value");
   for (const char flag : {'c', 't', 'f'}) static_cast<void>(reply.flag(flag));
   must(sure_time(reply.flag('t')) >= Duration(0), "no time is negative");

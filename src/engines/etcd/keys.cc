@@ -116,9 +116,9 @@ std::optional<Note> Note::parse(std::string_view value) {
     return std::nullopt;
   }
   // No more than a claim can have: anybody can write there.
-  constexpr std::int64_t kMostMs = std::int64_t{1000} * 3600 * 24 * 365;
-  constexpr std::int64_t kMostUs = std::int64_t{4'000'000'000} * 1'000'000;
-  if (ttl_ms < 0 || ttl_ms > kMostMs || since_us < 0 || since_us > kMostUs) return std::nullopt;
+  constexpr std::int64_t kMaxMs = std::int64_t{1000} * 3600 * 24 * 365;
+  constexpr std::int64_t kMaxUs = std::int64_t{4'000'000'000} * 1'000'000;
+  if (ttl_ms < 0 || ttl_ms > kMaxMs || since_us < 0 || since_us > kMaxUs) return std::nullopt;
   note.id = ClaimId::from_hex(words[2]);
   note.granted = words[1] == "g";
   note.ttl = std::chrono::milliseconds(ttl_ms);

@@ -71,8 +71,8 @@ Task<std::optional<Duration>> LockView::time_left(LeaseId lease, Deadline deadli
       co_await cluster_.lease(Method::lease_time_to_live, request, deadline);
   if (!answer || answer->message.ttl_s < 0) co_return std::nullopt;
   // Whole seconds, rounded down.
-  constexpr std::int64_t kMost = 1'000'000'000;
-  co_return std::chrono::seconds(std::min(answer->message.ttl_s, kMost) + 1);
+  constexpr std::int64_t kMax = 1'000'000'000;
+  co_return std::chrono::seconds(std::min(answer->message.ttl_s, kMax) + 1);
 }
 
 Task<Result<LockInfo>> LockView::describe(const LockSnapshot& lock, Deadline deadline) {

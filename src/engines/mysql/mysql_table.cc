@@ -88,7 +88,7 @@ Task<Result<MysqlTable::Asked>> MysqlTable::ask(std::vector<SqlStatement> statem
 Task<Result<MysqlTable::Turned>> MysqlTable::take_turn(Key key, bool make, Decide decide,
                                                        Call call) {
   constexpr Duration kPause = std::chrono::microseconds(200);
-  constexpr int kMostDoublings = 6;
+  constexpr int kMaxDoublings = 6;
   Turned turned;
   for (int attempt = 0;; ++attempt) {
     std::vector<SqlStatement> question(1, in_order(table_sql().find, {key.key}));
@@ -124,7 +124,7 @@ Task<Result<MysqlTable::Turned>> MysqlTable::take_turn(Key key, bool make, Decid
       co_return turned;
     }
     // Somebody else was faster: try again in a moment.
-    const Duration longest = kPause * (1 << std::min(attempt, kMostDoublings));
+    const Duration longest = kPause * (1 << std::min(attempt, kMaxDoublings));
     const BootTime again = runtime_.now() + runtime_.jitter(longest / 2, 0.99);
     static_cast<void>(co_await sleep_until(runtime_, again));
   }

@@ -12,7 +12,7 @@ using table::Given;
 
 namespace {
 
-constexpr std::size_t kMostSessions = 16;
+constexpr std::size_t kMaxSessions = 16;
 // Nobody sleeps in the server for longer without a look at the row.
 constexpr std::int64_t kSleepSeconds = 2;
 constexpr Duration kKeepIdle = std::chrono::seconds(5);
@@ -248,7 +248,7 @@ Task<void> NameChain::serve(std::shared_ptr<Wait> wait) {
       continue;
     }
     if (wait->connection && !wait->connection->connected()) hang_up(*wait);
-    if (!wait->connection && sessions_ < kMostSessions) co_await connect(*wait);
+    if (!wait->connection && sessions_ < kMaxSessions) co_await connect(*wait);
     if (wait->connection) {
       co_await sleep_behind(*wait, *first);
     } else {

@@ -11,7 +11,7 @@ namespace {
 
 // GET_LOCK takes 64 characters, and no difference between upper and lower case. What fits is taken
 // as it is, so that other programs that call GET_LOCK(NAME) exclude us; the rest by its hash.
-constexpr std::size_t kMostLock = 60;
+constexpr std::size_t kMaxLock = 60;
 constexpr std::string_view kHashed = "hf:";
 
 bool fits(const std::string& name) {
@@ -19,7 +19,7 @@ bool fits(const std::string& name) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
            std::string_view("_-.:/").find(c) != std::string_view::npos;
   };
-  return name.size() <= kMostLock && !name.starts_with(kHashed) &&
+  return name.size() <= kMaxLock && !name.starts_with(kHashed) &&
          std::all_of(name.begin(), name.end(), plain);
 }
 

@@ -196,7 +196,7 @@ void SessionRecipe::draw_into(Batch& batch, const Key& key, const Claim& claim,
   const auto ttl_us = std::chrono::duration_cast<std::chrono::microseconds>(claim.ttl).count();
   statement.values = {sign(key, claim) + life_.server,
                       claim_bytes(claim.id),
-                      claim.label.substr(0, session::kMostLabel),
+                      claim.label.substr(0, session::kMaxLabel),
                       static_cast<std::int64_t>(ttl_us),
                       key.hash,
                       sign(key, claim)};

@@ -10,7 +10,7 @@ namespace holdfast::internal::postgres {
 // For all waiters of this client for the lock, because only the first of them looks.
 std::vector<SqlStatement> PooledTable::with_look(const std::string& key, const ClaimId& claim) {
   constexpr Duration kOften = std::chrono::seconds(2);
-  constexpr std::size_t kMostKept = 100;
+  constexpr std::size_t kMaxKept = 100;
   const BootTime now = runtime().now();
   const auto [said, first] = said_alive_.try_emplace(key, now);
   // A waiter that is new has time enough.
@@ -20,7 +20,7 @@ std::vector<SqlStatement> PooledTable::with_look(const std::string& key, const C
   for (const Awaited& each : awaited(key)) {
     claims += claim_bytes(each.claim);
   }
-  if (said_alive_.size() > kMostKept) {
+  if (said_alive_.size() > kMaxKept) {
     std::erase_if(said_alive_, [&](const auto& each) { return now - each.second > 2 * kOften; });
   }
   return {{stay_alive_sql(), {key, std::move(claims)}}};

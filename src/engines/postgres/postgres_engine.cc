@@ -51,11 +51,11 @@ Result<std::unique_ptr<Engine>> open_postgres_engine(const Url& url, Runtime& ru
   };
   if (settings->recipe == "advisory" || settings->recipe == "row") {
     // Each lock has a connection: the few that a table needs are no limit for them.
-    constexpr std::size_t kMost = 100'000;
+    constexpr std::size_t kMax = 100'000;
     constexpr std::size_t kIdle = 16;
     const session::Limits limits{
         .request_timeout = settings->request_timeout,
-        .connections = settings->connections_given ? settings->connections : kMost,
+        .connections = settings->connections_given ? settings->connections : kMax,
         .idle_connections = kIdle};
     return session::make_session_engine(runtime,
                                         settings->recipe == "row"

@@ -19,7 +19,7 @@ using session::Batch;
 using session::Key;
 
 // The server cuts a session's name after 63 bytes: this, a blank, 16 digits, and Life::id.
-constexpr std::size_t kMostApplication = 31;
+constexpr std::size_t kMaxApplication = 31;
 constexpr const char* kLifeSize = "15";
 
 constexpr SessionUse kUse{
@@ -65,7 +65,7 @@ Key SessionRecipe::key_of(const Name& name) const {
 Task<Result<session::Opened>> SessionRecipe::connect(Deadline deadline) {
   const Deadline limit = deadline.sooner(runtime_.now() + settings_.connect_timeout);
   const std::uint64_t unique = runtime_.random();
-  const std::string name = settings_.login.application.substr(0, kMostApplication) + " " +
+  const std::string name = settings_.login.application.substr(0, kMaxApplication) + " " +
                            to_hex({reinterpret_cast<const std::uint8_t*>(&unique), sizeof unique});
   More meeting = [&name](const PostgresConnection& connection) {
     Batch batch(1);
@@ -164,7 +164,7 @@ Batch SessionRecipe::find_waiting(std::uint64_t number, const std::string& peer)
 // ---- Tokens ------------------------------------------------------------------------------------
 
 std::vector<SqlValue> noting_values(const Key& key, const Claim& claim) {
-  return {key.hash, claim_bytes(claim.id), claim.label.substr(0, session::kMostLabel),
+  return {key.hash, claim_bytes(claim.id), claim.label.substr(0, session::kMaxLabel),
           std::int64_t{std::chrono::duration_cast<std::chrono::microseconds>(claim.ttl).count()}};
 }
 

@@ -10,8 +10,8 @@ namespace holdfast::internal::session {
 namespace {
 
 // How often something may come in between before we say so.
-constexpr int kMostRounds = 10;
-constexpr int kMostLostSessions = 3;
+constexpr int kMaxRounds = 10;
+constexpr int kMaxLostSessions = 3;
 
 }  // namespace
 
@@ -33,7 +33,7 @@ Task<Result<void>> Acquisition::run() {
     if (step == Step::locked && wait_.stop.stop_requested())
       step = co_await leave(cancelled_by_caller());
     if (step == Step::locked) co_return Result<void>();
-    if (step == Step::again && ++rounds_ > kMostRounds) {
+    if (step == Step::again && ++rounds_ > kMaxRounds) {
       step = co_await leave(
           Failure(Code::unreachable, "the database server does not come to rest; try again"));
     }
@@ -164,7 +164,7 @@ Task<Acquisition::Step> Acquisition::judge(const SqlOutcome& outcome) {
     orphans_.add(held_.claim.id, held_.session->opened());
     sessions_.forget(std::exchange(held_.session, nullptr));
     // One that the server had ended while it was idle says nothing about the server.
-    if (++lost_sessions_ <= kMostLostSessions) co_return Step::again;
+    if (++lost_sessions_ <= kMaxLostSessions) co_return Step::again;
     why_ = Failure(Code::unknown, recipe_.failure_of(error).message());
     co_return Step::over;
   }
@@ -213,8 +213,8 @@ Task<Acquisition::Step> Acquisition::start_over() {
     const SqlRows& answer = made->results.back();
     const std::int64_t us = asked && !answer.empty() ? answer.number(0, 0) : 0;
     // No grant is longer than that; a server that says so makes no sense.
-    constexpr std::chrono::microseconds kMost = std::chrono::hours(24 * 31);
-    if (us > 0) co_return co_await sit_out(std::min(std::chrono::microseconds(us), kMost));
+    constexpr std::chrono::microseconds kMax = std::chrono::hours(24 * 31);
+    if (us > 0) co_return co_await sit_out(std::min(std::chrono::microseconds(us), kMax));
     co_return Step::again;
   }
   // Where it failed, the session's variables are not what they were.

@@ -17,8 +17,8 @@ class FirstAsked {
  public:
   // Asks for the lock now. Returns waited_us().
   std::int64_t ask(const std::string& key, BootTime now) {
-    constexpr std::size_t kMost = 10'000;  // A lock that is forgotten waits a little longer.
-    if (asked_.size() >= kMost) asked_.clear();
+    constexpr std::size_t kMax = 10'000;  // A lock that is forgotten waits a little longer.
+    if (asked_.size() >= kMax) asked_.clear();
     Asked& asked = asked_.try_emplace(key, now).first->second;
     const auto waited = std::chrono::duration_cast<std::chrono::microseconds>(now - asked.first);
     return asked.waited_us = waited.count();

@@ -18,7 +18,7 @@ std::string_view next_word(std::string_view& text) {
 
 std::string mark_of(const Key& key, const Claim& claim) {
   return std::string(kMarkBegin) + to_hex(key.hash) + " " + claim.id.hex() +
-         (claim.mode == Mode::shared ? " s " : " x ") + to_hex(claim.label.substr(0, kMostLabel)) +
+         (claim.mode == Mode::shared ? " s " : " x ") + to_hex(claim.label.substr(0, kMaxLabel)) +
          " */ ";
 }
 

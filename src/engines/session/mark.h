@@ -13,7 +13,7 @@
 namespace holdfast::internal::session {
 
 // A server shows the beginning of a long statement only, and a row has so much room.
-inline constexpr std::size_t kMostLabel = 200;
+inline constexpr std::size_t kMaxLabel = 200;
 
 inline constexpr std::string_view kMarkBegin = "/* holdfast ";
 // The key follows as so many hexadecimal digits.

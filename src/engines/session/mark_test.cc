@@ -30,7 +30,7 @@ TEST(SessionMarkTest, ALabelMayBeMissingLongOrCutOffByTheServer) {
   EXPECT_EQ(none->waiter.label, "");
   EXPECT_EQ(none->waiter.mode, Mode::exclusive);
   const std::string mark = mark_of(key_of('k'), claim_of(std::string(300, 'l'), Mode::exclusive));
-  EXPECT_EQ(read_mark(mark)->waiter.label, std::string(kMostLabel, 'l'));
+  EXPECT_EQ(read_mark(mark)->waiter.label, std::string(kMaxLabel, 'l'));
   const auto cut = read_mark(mark.substr(0, mark.size() / 2));
   ASSERT_TRUE(cut);
   EXPECT_EQ(cut->waiter.id, claim_of("", Mode::exclusive).id);

@@ -18,8 +18,8 @@ struct Orphan {
 class OrphanedSessions {
  public:
   void add(const ClaimId& claim, const Opened& session) {
-    constexpr std::size_t kMost = 10'000;  // Nobody has asked for them: they have long ended.
-    if (all_.size() >= kMost) all_.clear();
+    constexpr std::size_t kMax = 10'000;  // Nobody has asked for them: they have long ended.
+    if (all_.size() >= kMax) all_.clear();
     all_[claim] = Orphan{session.number, session.peer};
   }
   std::optional<Orphan> find(const ClaimId& claim) const {

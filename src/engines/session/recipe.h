@@ -42,12 +42,12 @@ inline Batch one(std::string text, std::vector<SqlValue> values = {}, SqlShape a
 
 // Numbers of the server's as far as a Duration reaches, whatever it says.
 inline Duration microseconds(std::int64_t count) {
-  constexpr auto kMost = std::chrono::duration_cast<std::chrono::microseconds>(Duration::max());
-  return std::chrono::microseconds(std::clamp<std::int64_t>(count, 0, kMost.count()));
+  constexpr auto kMax = std::chrono::duration_cast<std::chrono::microseconds>(Duration::max());
+  return std::chrono::microseconds(std::clamp<std::int64_t>(count, 0, kMax.count()));
 }
 inline Duration milliseconds(std::int64_t count) {
-  constexpr std::int64_t kMost = INT64_MAX / 1000;
-  return microseconds(std::clamp<std::int64_t>(count, 0, kMost) * 1000);
+  constexpr std::int64_t kMax = INT64_MAX / 1000;
+  return microseconds(std::clamp<std::int64_t>(count, 0, kMax) * 1000);
 }
 
 // The answer of the last statement of such a batch. `more`: columns that the recipe reads itself.

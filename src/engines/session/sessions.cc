@@ -9,7 +9,7 @@ namespace holdfast::internal::session {
 
 namespace {
 
-constexpr std::size_t kMostOpening = 16;
+constexpr std::size_t kMaxOpening = 16;
 
 // A place in a line, until it is called or leaves.
 struct InLine {
@@ -45,7 +45,7 @@ std::shared_ptr<Session> Sessions::take_idle() {
 
 Task<Result<std::shared_ptr<Session>>> Sessions::take(Deadline deadline, std::stop_token stop) {
   if (std::shared_ptr<Session> session = take_idle()) co_return session;
-  while (opening_ >= kMostOpening) {
+  while (opening_ >= kMaxOpening) {
     InLine place(runtime_, line_);
     const Woken woken = co_await place.called.wait(deadline, stop);
     if (woken != Woken::signalled && place.called.is_set()) call_next();  // It is not for us.

@@ -23,14 +23,14 @@ class FormerProcesses {
     if (numbers_.empty()) return statements;  // Nobody can stand anywhere yet.
     numbers_.push_back(fresh);
     // A waiter that is forgotten loses its place, and nothing else.
-    if (numbers_.size() > kMost) numbers_.erase(numbers_.begin() + 1);
+    if (numbers_.size() > kMax) numbers_.erase(numbers_.begin() + 1);
     return statements;
   }
   // They were executed.
   void moved(ProcessId fresh) { numbers_ = {fresh}; }
 
  private:
-  static constexpr std::size_t kMost = 16;
+  static constexpr std::size_t kMax = 16;
   std::vector<ProcessId> numbers_;
 };
 

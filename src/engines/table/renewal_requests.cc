@@ -6,12 +6,12 @@ namespace holdfast::internal::table {
 
 Task<std::vector<Result<Grant>>> RenewalRequests::renew(std::span<const Hold> holds,
                                                         Deadline deadline) {
-  constexpr std::size_t kMostRequests = 64;
+  constexpr std::size_t kMaxRequests = 64;
   std::vector<std::optional<Result<Grant>>> outcomes(holds.size());
   const std::size_t count = holds.size();
   const bool apart = runtime_.now() < apart_until_ && count > 1;
   const std::size_t part =
-      std::min(most_together_, apart ? (count + kMostRequests - 1) / kMostRequests : count);
+      std::min(most_together_, apart ? (count + kMaxRequests - 1) / kMaxRequests : count);
   {
     TaskGroup requests(runtime_);
     for (std::size_t begin = 0; begin < count; begin += part) {

@@ -16,9 +16,9 @@ class RowMoves {
  public:
   // `place`: "(page,item)".
   void seen(const std::string& key, std::string_view place, BootTime now) {
-    constexpr std::size_t kMost = 1024;
+    constexpr std::size_t kMax = 1024;
     constexpr Duration kRemember = std::chrono::seconds(10);
-    if (rows_.size() >= kMost && !rows_.contains(key)) rows_.clear();
+    if (rows_.size() >= kMax && !rows_.contains(key)) rows_.clear();
     const std::string_view page = place.substr(0, place.find(','));
     Row& row = rows_[key];
     if (row.page == page) return;
