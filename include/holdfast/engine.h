@@ -106,6 +106,8 @@ struct Guarantees {
   bool shared_mode = false;
   bool permit_mode = false;
   std::string no_permits_because;  // if there is more to say about it than that it is not there
+  bool records = false;            // read_record() and its like
+  std::string no_records_because;  // as above
   Duration min_ttl = std::chrono::milliseconds(10);
   std::string notes;  // what can break it, in a sentence or two
   // True if these are the guarantees of the server that answers; false: of the engine, before it was asked.
@@ -153,6 +155,14 @@ struct LockInfo {
   std::vector<HolderInfo> holders;
   std::vector<WaiterInfo> waiters;  // in the order in which they will be served
 };
+
+// What was done last under a lock: a few bytes that an engine keeps under a name beside its locks, until somebody
+// replaces them. A lock and a record of the same name know nothing of each other. See once.h.
+struct Record {
+  Name name;
+  std::string value;
+};
+inline constexpr std::size_t kMaxRecordBytes = 2048;
 
 // Wants to know that holds may have ended before their time.
 class HOLDFAST_API DoubtListener {
@@ -203,6 +213,21 @@ class HOLDFAST_API Engine {
   // Returns when the newest holder's token differs from `known` (also when nobody holds: token 0).
   // The default asks again and again with a jittered pause; engines that can push override it.
   virtual Task<Result<LockInfo>> watch(const Name& name, Token known, const Wait& wait);
+
+  // ---- Records: code `unsupported` with Guarantees::no_records_because, unless Guarantees::records --------------
+
+  // The record of this name, as it was last stored anywhere; none if there is none.
+  virtual Task<Result<std::optional<std::string>>> read_record(const Name& name, Deadline deadline);
+  // Compare and set: stores `value` (none: removes the record) if the record is `expected` now (none: there is no
+  // record). True: the record is `value`; also where it was already, because the reply to an earlier attempt was
+  // lost. False: it is something else, and was not touched. Code::unknown: ask again, or read.
+  virtual Task<Result<bool>> swap_record(const Name& name, std::optional<std::string> expected,
+                                         std::optional<std::string> value, Deadline deadline);
+  // Records whose names begin with `prefix`, sorted by name.
+  virtual Task<Result<std::vector<Record>>> list_records(const std::string& prefix,
+                                                         Deadline deadline);
+  // The server's wall clock, read between call and return; none if it cannot be asked for it.
+  virtual Task<Result<std::optional<WallTime>>> server_time(Deadline deadline);
 
   // A descriptor whose inheritance by a child process keeps this client's holds from being taken
   // over early when this process dies; they still end by their ttl. -1 where there is none.

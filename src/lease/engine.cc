@@ -91,6 +91,31 @@ Task<Result<Examination>> Engine::examine(Deadline) {
   co_return nothing;
 }
 
+namespace {
+Failure no_records(const Guarantees& guarantees) {
+  const std::string& why = guarantees.no_records_because;
+  return Failure(Code::unsupported, guarantees.engine + " (" + guarantees.recipe + ") keeps no records" +
+                                        (why.empty() ? "" : ": " + why));
+}
+}  // namespace
+
+Task<Result<std::optional<std::string>>> Engine::read_record(const Name&, Deadline) {
+  co_return no_records(guarantees());
+}
+
+Task<Result<bool>> Engine::swap_record(const Name&, std::optional<std::string>,
+                                       std::optional<std::string>, Deadline) {
+  co_return no_records(guarantees());
+}
+
+Task<Result<std::vector<Record>>> Engine::list_records(const std::string&, Deadline) {
+  co_return no_records(guarantees());
+}
+
+Task<Result<std::optional<WallTime>>> Engine::server_time(Deadline) {
+  co_return std::optional<WallTime>();
+}
+
 Task<void> Engine::close() { co_return; }
 
 }  // namespace holdfast
