@@ -48,6 +48,30 @@ class Attempts {
   Duration pause_ = std::chrono::milliseconds(5);
 };
 
+// One address: there is nothing to find.
+class SingleServer final : public Servers {
+ public:
+  SingleServer(Runtime& runtime, const ServersSettings& settings, Endpoint endpoint)
+      : node_(make_node(runtime, settings, always_at(std::move(endpoint)))) {}
+
+  bool fails_over() const override { return false; }
+  Node* known(std::uint16_t) override { return node_.get(); }
+  Task<Result<Route>> find(std::uint16_t, Deadline) override { co_return Route{node_.get()}; }
+  Task<Advice> after_error(const Reply& error, Route&, Deadline) override {
+    // A server that has just been started, or is being saved by a long script.
+    const bool passes = error.is_error("LOADING") || error.is_error("BUSY");
+    co_return passes ? Advice::soon : Advice::give_up;
+  }
+  void suspect(Node&) override {}
+  Task<Result<std::vector<Node*>>> all(Deadline) override {
+    co_return std::vector<Node*>{node_.get()};
+  }
+  void stop() override { node_->stop(); }
+
+ private:
+  std::unique_ptr<Node> node_;
+};
+
 }  // namespace
 
 CommandExecutor::CommandExecutor(Runtime& runtime, const Settings& settings,
@@ -57,7 +81,7 @@ CommandExecutor::CommandExecutor(Runtime& runtime, const Settings& settings,
   servers.request_timeout = settings_.request_timeout;
   switch (settings_.layout) {
     case Layout::single:
-      servers_ = single_server(runtime, servers, settings_.endpoints.front());
+      servers_ = std::make_unique<SingleServer>(runtime, servers, settings_.endpoints.front());
       break;
     case Layout::sentinel:
       servers_ = sentinel_servers(runtime, servers, settings_.endpoints, settings_.sentinel_login,

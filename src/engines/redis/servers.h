@@ -47,8 +47,6 @@ struct ServersSettings {
   std::function<Result<void>(const std::vector<Reply>&, const Endpoint&)> on_greeted;
 };
 
-std::unique_ptr<Servers> single_server(Runtime& runtime, const ServersSettings& settings,
-                                       Endpoint endpoint);
 // `sentinels` have a login of their own.
 std::unique_ptr<Servers> sentinel_servers(Runtime& runtime, const ServersSettings& settings,
                                           std::vector<Endpoint> sentinels,
