@@ -104,8 +104,11 @@ TEST_P(MultiLockTest, OneDeadlineCoversAllItsNames) {
   const Duration took = BootClock::now() - begin;
   EXPECT_GE(took, 1s);
   EXPECT_LT(took, 1700ms) << "a later name got a time of its own";
-  expect_nothing_left(client, "a");
-  expect_nothing_left(client, "b");
+  for (const char* name : {"a", "b"}) {
+    // A release that a busy server has not answered in the call's own time goes on in the background.
+    EXPECT_TRUE(eventually([&] { return holders(client, name) == 0; })) << name;
+    expect_nothing_left(client, name);
+  }
 }
 
 TEST_P(MultiLockTest, OverlappingMultiLocksDoNotDeadlock) {
