@@ -289,9 +289,11 @@ Task<void> NameChain::look(Wait& wait, Place place) {
 }
 
 Task<void> NameChain::sleep_behind(Wait& wait, Place place) {
-  // One that had no name a moment ago hardly has one now.
+  // One that had no name a moment ago hardly has one now. One of ours that waits is not before our first (any more):
+  // it was dropped from the queue, and its name would keep us asleep.
   const bool nameless = place.before == wait.nameless && runtime_.now() < wait.nameless_until;
-  const std::optional<ClaimId> before = nameless ? std::nullopt : place.before;
+  const bool waits_itself = place.before && is_awaited(wait.key, *place.before);
+  const std::optional<ClaimId> before = nameless || waits_itself ? std::nullopt : place.before;
   std::vector<SqlStatement> statements;
   if (before) {
     const std::string name = name_of(*before);
@@ -316,7 +318,8 @@ Task<void> NameChain::sleep_behind(Wait& wait, Place place) {
   if (same && got && next->before == before) {
     wait.nameless = before;
     wait.nameless_until = runtime_.now() + kNameless;
-  } else if (!same || (next->before && next->before != wait.nameless)) {
+  } else if (!same || (next->before && next->before != wait.nameless &&
+                       !(waits_itself && next->before == place.before))) {
     wait.looks_since = runtime_.now();
     co_return;
   }
@@ -331,14 +334,20 @@ void NameChain::note_look(Wait& wait, const Place& place, const SqlRows& row) {
   if (row.empty() || row.null(0, kLookPlace)) {
     wait.line.erase(found);
     // If it was not granted anything, it was taken for dead.
-    const std::vector<Awaited> waiting = awaited(wait.key);
-    if (std::ranges::find(waiting, place.claim, &Awaited::claim) != waiting.end()) {
-      on_wake(place.claim, std::nullopt);
-    }
-  } else {
-    found->before.reset();
-    if (!row.null(0, kLookBefore)) found->before = claim_from_bytes(row.bytes(0, kLookBefore));
+    if (is_awaited(wait.key, place.claim)) on_wake(place.claim, std::nullopt);
+    return;
   }
+  found->before.reset();
+  if (row.null(0, kLookBefore)) return;
+  found->before = claim_from_bytes(row.bytes(0, kLookBefore));
+  // An answer that told its place was lost: they stand in another order.
+  const auto ahead = std::ranges::find(wait.line, *found->before, &Place::claim);
+  if (ahead != wait.line.end()) wait.line.splice(std::next(ahead), wait.line, found);
+}
+
+bool NameChain::is_awaited(const std::string& key, const ClaimId& claim) const {
+  const std::vector<Awaited> waiting = awaited(key);
+  return std::ranges::find(waiting, claim, &Awaited::claim) != waiting.end();
 }
 
 Task<void> NameChain::pause(Wait& wait, Duration shortest) {

@@ -95,6 +95,8 @@ class NameChain final : public table::Waking {
   Task<void> sleep_behind(Wait& wait, Place place);
   Task<void> look(Wait& wait, Place place);
   Task<void> pause(Wait& wait, Duration shortest);
+  // A claim of ours waits, and has not been told that it was granted.
+  bool is_awaited(const std::string& key, const ClaimId& claim) const;
   // Takes over what `look` says of the place in the queue and of the holder.
   void note_look(Wait& wait, const Place& place, const SqlRows& row);
   // Tells our claims what they were granted, by what `look` says.
