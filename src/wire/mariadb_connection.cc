@@ -240,7 +240,7 @@ void MariadbConnection::end(const std::string& why) {
 
 // ---- Calling -----------------------------------------------------------------------------------
 
-Task<SqlOutcome> MariadbConnection::exchange(std::vector<SqlStatement> statements,
+Task<SqlOutcome> MariadbConnection::exchange(const std::vector<SqlStatement>& statements,
                                              Deadline deadline, std::stop_token stop) {
   // A call that is given up before its answer leaves a connection that nobody can use.
   struct Leaving {

@@ -66,7 +66,7 @@ class MariadbConnection final : public SqlConnection, private Lookout {
 
   MariadbConnection(Runtime& runtime, const LibMariadb& library);
 
-  Task<SqlOutcome> exchange(std::vector<SqlStatement> statements, Deadline deadline,
+  Task<SqlOutcome> exchange(const std::vector<SqlStatement>& statements, Deadline deadline,
                             std::stop_token stop) override;
   static Task<Result<std::unique_ptr<MariadbConnection>>> connect_to_primary(
       Runtime& runtime, MariadbSettings settings, Deadline deadline);

@@ -213,7 +213,7 @@ void PostgresConnection::end(std::string why) {
 
 // ---- Sending -----------------------------------------------------------------------------------
 
-Task<SqlOutcome> PostgresConnection::exchange(std::vector<SqlStatement> statements,
+Task<SqlOutcome> PostgresConnection::exchange(const std::vector<SqlStatement>& statements,
                                               Deadline deadline, std::stop_token stop) {
   HOLDFAST_REQUIRE(exchange_ == nullptr);
   Exchange exchange(runtime_);

@@ -6,10 +6,12 @@
 // before the answer comes. (READ COMMITTED: each of them sees what was committed before it began.)
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -84,7 +86,7 @@ class PostgresConnection final : public SqlConnection, private Lookout {
 
   PostgresConnection(Runtime& runtime, const LibPq& library, PGconn* session);
 
-  Task<SqlOutcome> exchange(std::vector<SqlStatement> statements, Deadline deadline,
+  Task<SqlOutcome> exchange(const std::vector<SqlStatement>& statements, Deadline deadline,
                             std::stop_token stop) override;
   static Task<Result<std::unique_ptr<PostgresConnection>>> connect_to_primary(Runtime& runtime,
                                                                               PostgresLogin login,
@@ -118,7 +120,15 @@ class PostgresConnection final : public SqlConnection, private Lookout {
   std::string last_words_;  // of the server, when it ends the session
   int backend_pid_ = 0;
   Exchange* exchange_ = nullptr;
-  std::unordered_map<std::string, std::string> prepared_;  // by text
+  // Texts are long and few: their ends tell them apart, or else the comparison.
+  struct HashOfEnd {
+    std::size_t operator()(std::string_view text) const {
+      constexpr std::size_t kEnd = 32;
+      const std::string_view end = text.substr(text.size() - std::min(text.size(), kEnd));
+      return std::hash<std::string_view>()(end) + text.size();
+    }
+  };
+  std::unordered_map<std::string, std::string, HashOfEnd> prepared_;  // by text
   OnNotification on_notification_;
 };
 

@@ -17,14 +17,15 @@ bool cell_fits(char kind, const std::optional<std::string>& cell) {
   return number && (kind == 'n' || kind == 'N' || *number > 0);
 }
 
-std::optional<std::string> misfit(const std::vector<SqlShape>& shapes, const SqlOutcome& outcome) {
+std::optional<std::string> misfit(const std::vector<SqlStatement>& statements,
+                                  const SqlOutcome& outcome) {
   const std::size_t results = outcome.results.size();
-  if (results > shapes.size() || (outcome.ok() && results < shapes.size())) {
-    return std::to_string(results) + " results for " + std::to_string(shapes.size()) +
+  if (results > statements.size() || (outcome.ok() && results < statements.size())) {
+    return std::to_string(results) + " results for " + std::to_string(statements.size()) +
            " statements";
   }
   for (std::size_t i = 0; i < results; ++i) {
-    if (const auto problem = misfit(shapes[i], outcome.results[i])) {
+    if (const auto problem = misfit(statements[i].answer, outcome.results[i])) {
       return "statement " + std::to_string(i + 1) + ": " + *problem;
     }
   }
@@ -63,20 +64,28 @@ Failure not_understood(const std::string& what) {
 
 void throw_not_understood(const std::string& what) { throw LockError(not_understood(what)); }
 
+void SqlConnection::check_shape(const std::vector<SqlStatement>& statements, SqlOutcome& outcome) {
+  const std::optional<std::string> problem = misfit(statements, outcome);
+  if (!problem) return;
+  // The rest of its answers cannot be trusted, either.
+  close();
+  outcome.results.clear();
+  outcome.error = SqlError{.message = std::string(kNotUnderstood) + " (" + *problem + ")",
+                           .lost = true,
+                           .may_have_run = true};
+}
+
+Task<SqlOutcome> SqlConnection::run_borrowed(const std::vector<SqlStatement>& statements,
+                                             Deadline deadline, std::stop_token stop) {
+  SqlOutcome outcome = co_await exchange(statements, deadline, std::move(stop));
+  check_shape(statements, outcome);
+  co_return outcome;
+}
+
 Task<SqlOutcome> SqlConnection::run(std::vector<SqlStatement> statements, Deadline deadline,
                                     std::stop_token stop) {
-  std::vector<SqlShape> shapes;
-  shapes.reserve(statements.size());
-  for (const SqlStatement& statement : statements) shapes.push_back(statement.answer);
-  SqlOutcome outcome = co_await exchange(std::move(statements), deadline, std::move(stop));
-  if (const std::optional<std::string> problem = misfit(shapes, outcome)) {
-    // The rest of its answers cannot be trusted, either.
-    close();
-    outcome.results.clear();
-    outcome.error = SqlError{.message = std::string(kNotUnderstood) + " (" + *problem + ")",
-                             .lost = true,
-                             .may_have_run = true};
-  }
+  SqlOutcome outcome = co_await exchange(statements, deadline, std::move(stop));
+  check_shape(statements, outcome);
   co_return outcome;
 }
 

@@ -98,6 +98,9 @@ class SqlConnection {
   // REQUIRES: no other call is under way.
   Task<SqlOutcome> run(std::vector<SqlStatement> statements, Deadline deadline,
                        std::stop_token stop = {});
+  // The same without a copy. REQUIRES: the statements outlive the call.
+  Task<SqlOutcome> run_borrowed(const std::vector<SqlStatement>& statements, Deadline deadline,
+                                std::stop_token stop = {});
 
   // The next run() is answered when somebody else lets it: it is not worth looking for that answer
   // before one sleeps.
@@ -112,8 +115,8 @@ class SqlConnection {
   void join(std::shared_ptr<ServerGroup> group) { group_ = std::move(group); }
 
  protected:
-  // run(), whatever the answer looks like.
-  virtual Task<SqlOutcome> exchange(std::vector<SqlStatement> statements, Deadline deadline,
+  // run_borrowed(), whatever the answer looks like.
+  virtual Task<SqlOutcome> exchange(const std::vector<SqlStatement>& statements, Deadline deadline,
                                     std::stop_token stop) = 0;
   bool in_group() const { return group_ != nullptr; }
   // The server said that it can only be read. Closes the connection. REQUIRES: in_group().
@@ -121,6 +124,9 @@ class SqlConnection {
   bool take_long_wait() { return std::exchange(long_wait_ahead_, false); }
 
  private:
+  // Refuses an answer that has not got the shape that was asked for.
+  void check_shape(const std::vector<SqlStatement>& statements, SqlOutcome& outcome);
+
   bool long_wait_ahead_ = false;
   std::shared_ptr<ServerGroup> group_;
 };

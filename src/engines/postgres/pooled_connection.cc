@@ -15,8 +15,9 @@ bool ends_transaction(const SqlStatement& statement) {
 
 }  // namespace
 
-Task<SqlOutcome> PooledConnection::exchange(std::vector<SqlStatement> statements, Deadline deadline,
-                                            std::stop_token stop) {
+Task<SqlOutcome> PooledConnection::exchange(const std::vector<SqlStatement>& asked,
+                                            Deadline deadline, std::stop_token stop) {
+  std::vector<SqlStatement> statements = asked;
   const bool goes_on = open_;
   const bool begins = !goes_on && statements.front().text.starts_with("BEGIN");
   const bool whole = !goes_on && !begins;

@@ -24,7 +24,7 @@ class PooledConnection final : public SqlConnection {
 
  private:
   // Makes a transaction of a request that is none: after an error nothing was executed.
-  Task<SqlOutcome> exchange(std::vector<SqlStatement> statements, Deadline deadline,
+  Task<SqlOutcome> exchange(const std::vector<SqlStatement>& asked, Deadline deadline,
                             std::stop_token stop) override;
 
   std::unique_ptr<PostgresConnection> inner_;

@@ -34,7 +34,7 @@ Task<Result<Requests::Asked>> Requests::ask(ConnectionPool& connections,
       limit = limit_of(deadline);
       // Not to be cancelled: that closes the connection, and the server may execute what has
       // arrived there after we have taken it back elsewhere.
-      outcome = co_await (*loan)->run(statements, limit);
+      outcome = co_await (*loan)->run_borrowed(statements, limit);
       // After an error it may be inside one; that is rare enough to begin with another.
       loan->set_in_transaction(!outcome.ok());
     }

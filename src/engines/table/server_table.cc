@@ -132,12 +132,17 @@ ServerTable::Ending ServerTable::ending_of(Turn& turn, const ServerRows& rows, b
 
 Task<Result<Taken>> ServerTable::take(const Claim& claim, Deadline deadline, std::stop_token stop) {
   const Key key = key_of(claim.name);
-  const std::vector<SqlValue> values{key.key, key.full_name, to_value(claim.id),
-                                     std::int64_t{claim.ttl.count()}, claim.label};
   const Dialect& sql = server_.dialect();
-  std::vector<SqlStatement> statements;
+  std::vector<SqlStatement> statements(1);
+  SqlStatement& statement = statements.front();
   const bool moving = moves_.moving(key.key, runtime_.now());
-  statements.push_back({moving ? sql.take_moving : sql.take, values});
+  statement.text = moving ? sql.take_moving : sql.take;
+  statement.values.reserve(5);
+  statement.values.emplace_back(key.key);
+  statement.values.emplace_back(key.full_name);
+  statement.values.emplace_back(to_value(claim.id));
+  statement.values.emplace_back(std::int64_t{claim.ttl.count()});
+  statement.values.emplace_back(claim.label);
   const Result<Asked> asked = co_await ask(std::move(statements), deadline, stop);
   if (!asked) co_return asked.failure();
   Taken taken{.sent_at = asked->outcome.sent_at};
@@ -241,7 +246,8 @@ Task<Result<Taken>> ServerTable::look(const Claim& claim, Deadline deadline, std
 
 Task<Result<bool>> ServerTable::release_by(SqlStatement statement, bool& repeated,
                                            Deadline deadline, Urgency urgency) {
-  std::vector<SqlStatement> statements(1, std::move(statement));
+  std::vector<SqlStatement> statements;
+  statements.push_back(std::move(statement));
   const Result<Asked> asked =
       co_await ask(std::move(statements), deadline, std::stop_token(), urgency);
   if (!asked) co_return asked.failure();
@@ -271,14 +277,19 @@ Task<Result<bool>> ServerTable::release(const Claim& claim, Deadline deadline, b
   if (claim.mode == Mode::exclusive && (holds || !has_queued)) {
     const Dialect& sql = server_.dialect();
     const bool moving = moves_.moving(key.key, runtime_.now());
-    const SqlStatement free{moving ? sql.free_moving : sql.free, {key.key, to_value(claim.id)}};
-    const SqlStatement pass_on{sql.pass_on,
-                               {key.key, to_value(claim.id),
-                                std::int64_t{Turn::kProvisionalTtl.count()}, server_.process()}};
     // Where this claim had to wait, others are likely to wait, too.
     for (const bool to_next : {has_queued, !has_queued}) {
+      SqlStatement statement;
+      statement.text = to_next ? sql.pass_on : moving ? sql.free_moving : sql.free;
+      statement.values.reserve(4);
+      statement.values.emplace_back(key.key);
+      statement.values.emplace_back(to_value(claim.id));
+      if (to_next) {
+        statement.values.emplace_back(std::int64_t{Turn::kProvisionalTtl.count()});
+        statement.values.emplace_back(server_.process());
+      }
       const Result<bool> done =
-          co_await release_by(to_next ? pass_on : free, repeated, deadline, urgency);
+          co_await release_by(std::move(statement), repeated, deadline, urgency);
       if (!done || *done) co_return done;
     }
   }
