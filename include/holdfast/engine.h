@@ -156,7 +156,7 @@ struct LockInfo {
   std::vector<WaiterInfo> waiters;  // in the order in which they will be served
 };
 
-// What was done last under a lock: a few bytes that an engine keeps under a name beside its locks, until somebody
+// The last thing done under a lock: a few bytes that an engine keeps under a name beside its locks, until somebody
 // replaces them. A lock and a record of the same name know nothing of each other. See once.h.
 struct Record {
   Name name;

@@ -78,7 +78,7 @@ const std::vector<EngineEntry>& built_in_engines() {
 
 namespace {
 
-// What an engine's schemes begin with, and the option of the build that it depends on.
+// The beginning of an engine's schemes, and the option of the build that it depends on.
 struct Family {
   std::string_view scheme;
   std::string_view option;

@@ -11,7 +11,7 @@
 
 namespace holdfast::internal {
 
-// What else the same scheme opens, when its URL says so.
+// Another engine that the same scheme opens, when its URL says so.
 struct OtherRecipe {
   std::string example_url;
   Guarantees guarantees;

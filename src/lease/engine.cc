@@ -94,8 +94,8 @@ Task<Result<Examination>> Engine::examine(Deadline) {
 namespace {
 Failure no_records(const Guarantees& guarantees) {
   const std::string& why = guarantees.no_records_because;
-  return Failure(Code::unsupported, guarantees.engine + " (" + guarantees.recipe + ") keeps no records" +
-                                        (why.empty() ? "" : ": " + why));
+  return Failure(Code::unsupported, guarantees.engine + " (" + guarantees.recipe +
+                                        ") keeps no records" + (why.empty() ? "" : ": " + why));
 }
 }  // namespace
 

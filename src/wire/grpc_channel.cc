@@ -66,7 +66,7 @@ Task<Result<GrpcReply>> GrpcChannel::call(std::string path, GrpcMetadata metadat
   reply.sent_at = runtime().now();
   const GrpcCallId id = codec_->begin(path, metadata, message, true);
   if (id < 0) {
-    drop("it has used up its numbers");
+    drop("its stream numbers are exhausted");
     co_return failed(Code::unreachable, why_closed());
   }
   Pending pending(*this, id);

@@ -49,7 +49,7 @@ class ServerGroup : public std::enable_shared_from_this<ServerGroup> {
   Endpoint together() const;
 
  private:
-  // What is asked of all servers at a time.
+  // The question that goes to all servers at a time.
   struct Survey;
   struct Member {
     SqlConnection* connection;
@@ -72,7 +72,7 @@ class ServerGroup : public std::enable_shared_from_this<ServerGroup> {
   std::optional<TaskGroup> background_;  // Last: its tasks end before what they use.
 };
 
-// What locks on such a group promise: replication may forget the newest commits.
+// The promise of locks on such a group: replication may forget the newest commits.
 Guarantees across_servers(Guarantees guarantees);
 
 }  // namespace holdfast::internal

@@ -119,7 +119,7 @@ struct WatchAnswer {
 
 std::optional<RangeAnswer> decode_range(std::string_view bytes);
 std::optional<TxnAnswer> decode_txn(std::string_view bytes);
-// What was removed.
+// The removed keys.
 std::optional<std::vector<KeyValue>> decode_remove(std::string_view bytes);
 // Grant, keep alive and time to live have the same fields.
 std::optional<LeaseAnswer> decode_lease(std::string_view bytes);

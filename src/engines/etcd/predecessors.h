@@ -22,7 +22,7 @@ class Predecessors {
   // Watches the predecessors of `position`, unless it does already. `session`: the claim's.
   void watch(const Position& position, const Session& session);
   void clear();
-  // What the events so far mean.
+  // The meaning of the events so far.
   Effect take_events();
   // A claim of this client holds with that key now.
   void on_granted(const std::string& key, Revision created);

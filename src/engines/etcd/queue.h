@@ -1,7 +1,7 @@
 // The queue of a lock: what to read from etcd, and what the answer means for a claim. Pure; all
 // input and output is the acquisition's.
 //
-// Who holds: the keys in the order of their create revisions, as long as each may hold together
+// Holders are the keys in the order of their create revisions, as long as each may hold together
 // with all before it. So an exclusive claim holds when its key is the oldest of all, a shared one
 // when all before it are shared, a permit when all before it are permits and fewer than N.
 #pragma once
@@ -51,10 +51,10 @@ enum class Detail { position, with_holder };
 // caller has to fill in that part of the answer, the first.
 void add_reads(Txn& txn, Txn::Branch branch, const Keys& keys, const Claim& claim,
                const std::string& own, Revision created = 0, Detail detail = Detail::position);
-// What the answer to add_reads() says.
+// The answer to add_reads().
 Position position_of(const Keys& keys, const Claim& claim, const TxnAnswer& answer);
 
-// What an event at a predecessor means.
+// The meaning of an event at a predecessor.
 enum class Effect { none, granted, read_again };
 Effect effect_of(Predecessor& predecessor, const Keys& keys, const Claim& claim,
                  const WatchEvent& event);

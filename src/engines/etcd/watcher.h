@@ -27,7 +27,7 @@
 
 namespace holdfast::internal::etcd {
 
-// What the server is asked to watch.
+// A watch as the server is asked for it.
 struct WatchScope {
   std::string key;
   std::string end;  // empty: this key alone

@@ -208,14 +208,14 @@ NameChain::Wait& NameChain::wait_at(const std::string& key) {
 void NameChain::queued(const std::string& key, const ClaimId& claim,
                        const std::optional<ClaimId>& before, std::uint64_t version) {
   Wait& wait = wait_at(key);
-  const auto found = std::ranges::find(wait.line, claim, &Place::claim);
+  const auto found = std::ranges::find(wait.line, claim, &QueueEntry::claim);
   if (found != wait.line.end() && version == 0) {
     if (before) found->before = before;
     return;
   }
   if (found != wait.line.end()) wait.line.erase(found);
   const auto behind = std::ranges::find_if(
-      wait.line, [&](const Place& each) { return version != 0 && each.version > version; });
+      wait.line, [&](const QueueEntry& each) { return version != 0 && each.version > version; });
   wait.line.insert(behind, {claim, ++last_number_, version, before});
 }
 
@@ -226,7 +226,7 @@ void NameChain::look_soon(const std::string& key) {
   if (found != waits_.end()) found->second->changed.set();
 }
 
-std::optional<NameChain::Place> NameChain::first_of(Wait& wait) const {
+std::optional<NameChain::QueueEntry> NameChain::first_of(Wait& wait) const {
   // Claims that gave their names back have left.
   while (!wait.line.empty() && !named_.contains(wait.line.front().claim)) wait.line.pop_front();
   if (wait.line.empty()) return std::nullopt;
@@ -237,7 +237,7 @@ Task<void> NameChain::serve(std::shared_ptr<Wait> wait) {
   const std::stop_token stop = background_.stop_token();
   wait->looks_since = runtime_.now();
   for (;;) {
-    const std::optional<Place> first = first_of(*wait);
+    const std::optional<QueueEntry> first = first_of(*wait);
     if (!first) {
       const Deadline end = Deadline::at(runtime_.now() + kKeepIdle);
       const Woken woken = co_await wait->changed.wait(end, stop);
@@ -278,22 +278,22 @@ void NameChain::hang_up(Wait& wait) {
   --sessions_;
 }
 
-Task<void> NameChain::look(Wait& wait, Place place) {
+Task<void> NameChain::look(Wait& wait, QueueEntry entry) {
   std::vector<SqlStatement> statements(
-      1, in_order(table_sql().look, {wait.key, table::to_value(place.claim)}));
+      1, in_order(table_sql().look, {wait.key, table::to_value(entry.claim)}));
   const Deadline deadline = Deadline::at(runtime_.now() + database_.settings().request_timeout);
   const Result<table::Requests::Asked> asked = co_await database_.requests().ask(
       database_.calls(), std::move(statements), deadline, background_.stop_token());
-  if (asked) note_look(wait, place, asked->outcome.results.at(0));
+  if (asked) note_look(wait, entry, asked->outcome.results.at(0));
   co_await pause(wait, kPauseWithoutSession);
 }
 
-Task<void> NameChain::sleep_behind(Wait& wait, Place place) {
+Task<void> NameChain::sleep_behind(Wait& wait, QueueEntry entry) {
   // One that had no name a moment ago hardly has one now. One of ours that waits is not before our first (any more):
   // it was dropped from the queue, and its name would keep us asleep.
-  const bool nameless = place.before == wait.nameless && runtime_.now() < wait.nameless_until;
-  const bool waits_itself = place.before && is_awaited(wait.key, *place.before);
-  const std::optional<ClaimId> before = nameless || waits_itself ? std::nullopt : place.before;
+  const bool nameless = entry.before == wait.nameless && runtime_.now() < wait.nameless_until;
+  const bool waits_itself = entry.before && is_awaited(wait.key, *entry.before);
+  const std::optional<ClaimId> before = nameless || waits_itself ? std::nullopt : entry.before;
   std::vector<SqlStatement> statements;
   if (before) {
     const std::string name = name_of(*before);
@@ -301,7 +301,7 @@ Task<void> NameChain::sleep_behind(Wait& wait, Place place) {
     statements.back().answer = one_row("n");
     wait.connection->expect_to_wait();
   }
-  statements.push_back(in_order(table_sql().look, {wait.key, table::to_value(place.claim)}));
+  statements.push_back(in_order(table_sql().look, {wait.key, table::to_value(entry.claim)}));
   const Deadline deadline = Deadline::at(runtime_.now() + std::chrono::seconds(kSleepSeconds) +
                                          database_.settings().request_timeout);
   const SqlOutcome outcome =
@@ -311,37 +311,37 @@ Task<void> NameChain::sleep_behind(Wait& wait, Place place) {
     co_return co_await pause(wait, kPauseWithoutSession);
   }
   const SqlRows& row = outcome.results.back();
-  note_look(wait, place, row);
-  const std::optional<Place> next = first_of(wait);
+  note_look(wait, entry, row);
+  const std::optional<QueueEntry> next = first_of(wait);
   const bool got = before && outcome.results.front().number(0, 0) == 1;
-  const bool same = next && next->claim == place.claim;
+  const bool same = next && next->claim == entry.claim;
   if (same && got && next->before == before) {
     wait.nameless = before;
     wait.nameless_until = runtime_.now() + kNameless;
   } else if (!same || (next->before && next->before != wait.nameless &&
-                       !(waits_itself && next->before == place.before))) {
+                       !(waits_itself && next->before == entry.before))) {
     wait.looks_since = runtime_.now();
     co_return;
   }
   co_await pause(wait, kShortestPause);
 }
 
-void NameChain::note_look(Wait& wait, const Place& place, const SqlRows& row) {
+void NameChain::note_look(Wait& wait, const QueueEntry& entry, const SqlRows& row) {
   tell(wait, row);
   // It may have queued again meanwhile.
-  const auto found = std::ranges::find(wait.line, place.number, &Place::number);
+  const auto found = std::ranges::find(wait.line, entry.number, &QueueEntry::number);
   if (found == wait.line.end()) return;
   if (row.empty() || row.null(0, kLookPlace)) {
     wait.line.erase(found);
     // If it was not granted anything, it was taken for dead.
-    if (is_awaited(wait.key, place.claim)) on_wake(place.claim, std::nullopt);
+    if (is_awaited(wait.key, entry.claim)) on_wake(entry.claim, std::nullopt);
     return;
   }
   found->before.reset();
   if (row.null(0, kLookBefore)) return;
   found->before = claim_from_bytes(row.bytes(0, kLookBefore));
   // An answer that told its place was lost: they stand in another order.
-  const auto ahead = std::ranges::find(wait.line, *found->before, &Place::claim);
+  const auto ahead = std::ranges::find(wait.line, *found->before, &QueueEntry::claim);
   if (ahead != wait.line.end()) wait.line.splice(std::next(ahead), wait.line, found);
 }
 

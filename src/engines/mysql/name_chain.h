@@ -60,7 +60,7 @@ class NameChain final : public table::Waking {
 
  private:
   // A claim's place in a queue. It keeps it while it is told something, looks, and waits again.
-  struct Place {
+  struct QueueEntry {
     ClaimId claim;
     std::uint64_t number = 0;       // another one each time that it queues
     std::uint64_t version = 0;      // of the row when it did; they have the order of the queue
@@ -71,7 +71,7 @@ class NameChain final : public table::Waking {
     Wait(Runtime& runtime, std::string its_key) : key(std::move(its_key)), changed(runtime) {}
     std::string key;
     std::unique_ptr<MariadbConnection> connection;
-    std::list<Place> line;            // of this client, in the order of the queue
+    std::list<QueueEntry> line;       // of this client, in the order of the queue
     std::optional<ClaimId> nameless;  // the last that was found to have no name
     BootTime nameless_until{};        // when it is asked for again
     BootTime looks_since{};           // when it began to look at a growing pace
@@ -89,16 +89,16 @@ class NameChain final : public table::Waking {
   Wait& wait_at(const std::string& key);
   Task<void> serve(std::shared_ptr<Wait> wait);
   // The first of ours that stands in the queue, if any.
-  std::optional<Place> first_of(Wait& wait) const;
+  std::optional<QueueEntry> first_of(Wait& wait) const;
   Task<void> connect(Wait& wait);
   void hang_up(Wait& wait);
-  Task<void> sleep_behind(Wait& wait, Place place);
-  Task<void> look(Wait& wait, Place place);
+  Task<void> sleep_behind(Wait& wait, QueueEntry entry);
+  Task<void> look(Wait& wait, QueueEntry entry);
   Task<void> pause(Wait& wait, Duration shortest);
   // A claim of ours waits, and has not been told that it was granted.
   bool is_awaited(const std::string& key, const ClaimId& claim) const;
   // Takes over what `look` says of the place in the queue and of the holder.
-  void note_look(Wait& wait, const Place& place, const SqlRows& row);
+  void note_look(Wait& wait, const QueueEntry& entry, const SqlRows& row);
   // Tells our claims what they were granted, by what `look` says.
   void tell(Wait& wait, const SqlRows& row);
 

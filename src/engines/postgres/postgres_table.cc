@@ -136,13 +136,13 @@ Task<Result<void>> PostgresTable::open_listener() {
   std::vector<SqlStatement> statements;
   statements.push_back({"SELECT pg_advisory_lock($1)", {fresh}});
   statements.push_back({"LISTEN " + channel_of(fresh), {}});
-  for (SqlStatement& statement : former_.move_to(fresh, dialect())) {
+  for (SqlStatement& statement : previous_.move_to(fresh, dialect())) {
     statements.push_back(std::move(statement));
   }
   const SqlOutcome begun =
       co_await session->connection->run(std::move(statements), connect_deadline());
   if (!begun.ok()) co_return failure_of(never_run(*begun.error));
-  former_.moved(fresh);
+  previous_.moved(fresh);
   listener_ = std::move(session->connection);
   listening_since_ = runtime_.now();
   process_ = fresh;

@@ -4,7 +4,7 @@
 // the client's waiters are skipped at once. Inside the loop only.
 #pragma once
 
-#include "engines/table/former_processes.h"
+#include "engines/table/previous_incarnations.h"
 #include "engines/table/table_server.h"
 #include "sql/postgres/session.h"
 #include "sql/postgres/settings.h"
@@ -54,7 +54,7 @@ class PostgresTable : public table::TableServer {
   Event wanted_;                                  // somebody waits
   BootTime listening_since_{};
   table::ProcessId process_ = 0;
-  table::FormerProcesses former_;
+  table::PreviousIncarnations previous_;
   bool keeping_ = false;
   Reopening reopening_;
   TaskGroup background_;  // Last: its tasks end before what they use.

@@ -182,7 +182,9 @@ Failure failure_of(const Reply& error, const Endpoint& server) {
   if (is("ERR DB index") || is("ERR invalid DB") || is("ERR SELECT is not allowed")) {
     return misconfigured("there is no such database (" + error.text + ")");
   }
-  if (is("NOREPLICAS")) return Failure(Code::unreachable, where + "it misses its replicas");
+  if (is("NOREPLICAS"))
+    return Failure(Code::unreachable,
+                   where + "fewer replicas are connected than min-replicas-to-write demands");
   if (is("ASK ") || is("TRYAGAIN")) {
     return Failure(Code::unreachable,
                    where + "the lock's slot is being moved to another node; try again");

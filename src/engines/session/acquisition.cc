@@ -34,8 +34,9 @@ Task<Result<void>> Acquisition::run() {
       step = co_await leave(cancelled_by_caller());
     if (step == Step::locked) co_return Result<void>();
     if (step == Step::again && ++rounds_ > kMaxRounds) {
-      step = co_await leave(
-          Failure(Code::unreachable, "the database server does not come to rest; try again"));
+      step = co_await leave(Failure(
+          Code::unreachable,
+          "sessions on the database server keep ending, or its state keeps changing; try again"));
     }
     if (step == Step::over) co_return *why_;
   }

@@ -1,4 +1,4 @@
-#include "engines/table/former_processes.h"
+#include "engines/table/previous_incarnations.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@ namespace holdfast::internal::table {
 namespace {
 
 // The numbers from which waiters are moved to `fresh`.
-std::vector<ProcessId> moved_from(FormerProcesses& former, ProcessId fresh) {
+std::vector<ProcessId> moved_from(PreviousIncarnations& former, ProcessId fresh) {
   Dialect dialect;
   dialect.move_waiters = "move";
   std::vector<ProcessId> numbers;
@@ -17,13 +17,13 @@ std::vector<ProcessId> moved_from(FormerProcesses& former, ProcessId fresh) {
   return numbers;
 }
 
-TEST(FormerProcessesTest, NobodyIsMovedByTheFirst) {
-  FormerProcesses former;
+TEST(PreviousIncarnationsTest, NobodyIsMovedByTheFirst) {
+  PreviousIncarnations former;
   EXPECT_TRUE(moved_from(former, 1).empty());
 }
 
-TEST(FormerProcessesTest, AMoveThatWasNotAnsweredIsMovedFromAsWell) {
-  FormerProcesses former;
+TEST(PreviousIncarnationsTest, AMoveThatWasNotAnsweredIsMovedFromAsWell) {
+  PreviousIncarnations former;
   former.moved(1);
   EXPECT_EQ(moved_from(former, 2), std::vector<ProcessId>({1}));
   EXPECT_EQ(moved_from(former, 3), std::vector<ProcessId>({1, 2}));
@@ -31,8 +31,8 @@ TEST(FormerProcessesTest, AMoveThatWasNotAnsweredIsMovedFromAsWell) {
   EXPECT_EQ(moved_from(former, 4), std::vector<ProcessId>({3}));
 }
 
-TEST(FormerProcessesTest, TheLastOneThatWasAnsweredIsNeverForgotten) {
-  FormerProcesses former;
+TEST(PreviousIncarnationsTest, TheLastOneThatWasAnsweredIsNeverForgotten) {
+  PreviousIncarnations former;
   former.moved(1);
   for (ProcessId fresh = 2; fresh < 100; ++fresh) static_cast<void>(moved_from(former, fresh));
   const std::vector<ProcessId> numbers = moved_from(former, 100);

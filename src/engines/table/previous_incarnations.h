@@ -1,4 +1,4 @@
-// FormerProcesses: the numbers under which waiters of this client may stand in the queues. Each
+// PreviousIncarnations: the numbers under which waiters of this client may stand in the queues. Each
 // connection that listens has a number of its own; when another one takes its place, the waiters
 // move to the new number. Whether they did can stay unknown (no answer came): then they may stand
 // under the number that was tried as well.
@@ -12,7 +12,7 @@
 
 namespace holdfast::internal::table {
 
-class FormerProcesses {
+class PreviousIncarnations {
  public:
   // The statements that move all of them to `fresh`.
   std::vector<SqlStatement> move_to(ProcessId fresh, const Dialect& dialect) {
