@@ -255,6 +255,7 @@ EngineUnderTest redlock_of(const std::string& name, bool tls) {
           .start = [tls] { return std::make_unique<SharedPlace<Masters<kCount>>>(tls, "app:"); },
           .permit_mode = false,
           .fifo = false,
+          .records = false,
           .notices_death = false};
 }
 
@@ -352,6 +353,7 @@ std::vector<EngineUnderTest> all_engines() {
        .shared_mode = false,
        .permit_mode = false,
        .fifo = false,
+       .records = false,
        .shows_waiters = false,
        .notices_death = false,
        .short_ttl = std::chrono::seconds(2),
@@ -362,6 +364,7 @@ std::vector<EngineUnderTest> all_engines() {
        .permit_mode = false,
        .fifo = false,
        .increasing_tokens = false,
+       .records = false,
        .shows_waiters = false,
        .notices_death = false,
        .short_ttl = std::chrono::seconds(2),

@@ -48,6 +48,7 @@ struct EngineUnderTest {
   bool permit_mode = true;
   bool fifo = true;
   bool increasing_tokens = true;
+  bool records = true;
   // Everybody can see who waits. Where only a client itself knows, a test gives the waiters a moment
   // to come instead, and what it says of the queue is skipped.
   bool shows_waiters = true;

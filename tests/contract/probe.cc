@@ -72,6 +72,24 @@ Task<Result<LockInfo>> LossyEngine::inspect(const Name& name, Deadline deadline)
 Task<Result<void>> LossyEngine::evict(const Name& name, Token token, Deadline deadline) {
   return inner_->evict(name, token, deadline);
 }
+Task<Result<std::optional<std::string>>> LossyEngine::read_record(const Name& name,
+                                                                  Deadline deadline) {
+  return inner_->read_record(name, deadline);
+}
+Task<Result<bool>> LossyEngine::swap_record(const Name& name, std::optional<std::string> expected,
+                                            std::optional<std::string> value, Deadline deadline) {
+  Result<bool> swapped =
+      co_await inner_->swap_record(name, std::move(expected), std::move(value), deadline);
+  if (count_down(lose_swap_replies)) co_return no_answer();
+  co_return swapped;
+}
+Task<Result<std::vector<Record>>> LossyEngine::list_records(const std::string& prefix,
+                                                            Deadline deadline) {
+  return inner_->list_records(prefix, deadline);
+}
+Task<Result<std::optional<WallTime>>> LossyEngine::server_time(Deadline deadline) {
+  return inner_->server_time(deadline);
+}
 Task<void> LossyEngine::close() { return inner_->close(); }
 
 Probe::Probe(const std::string& url, ClientOptions options) {

@@ -20,6 +20,7 @@ class LossyEngine final : public Engine {
   int lose_renew_replies = 0;
   int lose_release_replies = 0;
   int lose_releases = 0;  // not executed either
+  int lose_swap_replies = 0;
   // The next acquire is answered `unknown` at once and executed only so much later.
   std::optional<Duration> delay_next_acquire;
   int acquires = 0;
@@ -34,6 +35,13 @@ class LossyEngine final : public Engine {
   Task<Result<std::vector<LockInfo>>> list(const std::string& prefix, Deadline deadline) override;
   Task<Result<LockInfo>> inspect(const Name& name, Deadline deadline) override;
   Task<Result<void>> evict(const Name& name, Token token, Deadline deadline) override;
+  Task<Result<std::optional<std::string>>> read_record(const Name& name,
+                                                       Deadline deadline) override;
+  Task<Result<bool>> swap_record(const Name& name, std::optional<std::string> expected,
+                                 std::optional<std::string> value, Deadline deadline) override;
+  Task<Result<std::vector<Record>>> list_records(const std::string& prefix,
+                                                 Deadline deadline) override;
+  Task<Result<std::optional<WallTime>>> server_time(Deadline deadline) override;
   Task<void> close() override;
 
  private:

@@ -10,38 +10,13 @@
 #include "base/text.h"
 #include "engines/kit/failures.h"
 #include "engines/kit/withdrawal.h"
-#include "engines/sqlite/database_files.h"
 #include "engines/sqlite/death_watch.h"
-#include "engines/sqlite/liveness.h"
 #include "engines/sqlite/lock_owner.h"
-#include "engines/sqlite/lock_table.h"
-#include "engines/sqlite/schema.h"
-#include "engines/sqlite/wake_socket.h"
+#include "engines/sqlite/open_store.h"
 
 namespace holdfast::internal {
 
 namespace {
-
-// A database that is open.
-struct Store {
-  Store(const StoreOptions& options, const Ownership& ownership, Runtime& runtime,
-        const std::string& label)
-      : found(DatabaseFiles::check(options.path, ownership)),
-        liveness(options.path, runtime, found.beside, found.database),
-        database(options.path, sqlite::Waits::brief),
-        prepared(prepare_tables(database, options, liveness, runtime, found.database.complete)),
-        files(options.path, ownership, database),
-        table(runtime, database, liveness, prepared, label),
-        sockets(options.path, runtime, liveness.mine().id, found.beside) {}
-
-  DatabaseFiles::Found found;
-  Liveness liveness;  // First in and last out: it knows of a fork while the database is open.
-  sqlite::Database database;
-  Prepared prepared;
-  DatabaseFiles files;
-  LockTable table;
-  WakeSocket sockets;
-};
 
 class SqliteEngine final : public Engine {
  public:
@@ -70,6 +45,13 @@ class SqliteEngine final : public Engine {
   Task<Result<std::vector<LockInfo>>> list(const std::string& prefix, Deadline deadline) override;
   Task<Result<LockInfo>> inspect(const Name& name, Deadline deadline) override;
   Task<Result<void>> evict(const Name& name, Token token, Deadline deadline) override;
+  Task<Result<std::optional<std::string>>> read_record(const Name& name,
+                                                       Deadline deadline) override;
+  Task<Result<bool>> swap_record(const Name& name, std::optional<std::string> expected,
+                                 std::optional<std::string> value, Deadline deadline) override;
+  Task<Result<std::vector<Record>>> list_records(const std::string& prefix,
+                                                 Deadline deadline) override;
+  Task<Result<std::optional<WallTime>>> server_time(Deadline deadline) override;
   Task<void> close() override;
 
  private:
@@ -116,7 +98,7 @@ class SqliteEngine final : public Engine {
   const std::string label_;
   const Duration request_timeout_;
   KnownServer known_;
-  std::unique_ptr<Store> store_;       // null: not opened yet
+  std::unique_ptr<OpenStore> store_;   // null: not opened yet
   std::optional<sqlite::Error> busy_;  // the last one: somebody is in the way
   std::optional<Failure> replaced_;
   DeathWatch deaths_;
@@ -155,7 +137,7 @@ auto SqliteEngine::attempt(F& work)
     -> std::optional<Result<decltype(work(std::declval<LockTable&>()))>> {
   using Outcome = Result<decltype(work(std::declval<LockTable&>()))>;
   try {
-    if (!store_) store_ = std::make_unique<Store>(options_, ownership_, runtime(), label_);
+    if (!store_) store_ = std::make_unique<OpenStore>(options_, ownership_, runtime(), label_);
     if (replaced()) return Outcome(*replaced_);
     LockTable& table = store_->table;
     table.take_wakes();  // Left by an exception, for nobody.
@@ -379,6 +361,31 @@ Task<Result<void>> SqliteEngine::evict(const Name& name, Token token, Deadline d
   co_return not_held_with(name, token);
 }
 
+// ---- Records -----------------------------------------------------------------------------------
+
+Task<Result<std::optional<std::string>>> SqliteEngine::read_record(const Name& name,
+                                                                   Deadline deadline) {
+  const auto work = [&](LockTable&) { return store_->records.read(name); };
+  co_return co_await transact(work, deadline);
+}
+
+Task<Result<bool>> SqliteEngine::swap_record(const Name& name, std::optional<std::string> expected,
+                                             std::optional<std::string> value, Deadline deadline) {
+  const auto work = [&](LockTable&) { return store_->records.swap(name, expected, value); };
+  co_return co_await transact(work, deadline);
+}
+
+Task<Result<std::vector<Record>>> SqliteEngine::list_records(const std::string& prefix,
+                                                             Deadline deadline) {
+  const auto work = [&](LockTable&) { return store_->records.list(prefix); };
+  co_return co_await transact(work, deadline);
+}
+
+// One machine has one clock.
+Task<Result<std::optional<WallTime>>> SqliteEngine::server_time(Deadline) {
+  co_return runtime().wall();
+}
+
 Task<void> SqliteEngine::close() {
   resends_.stop();
   static_cast<void>(co_await resends_.join(Deadline::at(runtime().now())));
@@ -399,6 +406,7 @@ Guarantees sqlite_guarantees() {
       .fairness = Fairness::fifo,
       .shared_mode = true,
       .permit_mode = true,
+      .records = true,
       .min_ttl = std::chrono::milliseconds(10),
       .notes =
           "One machine, one local file of one user. A dead process is noticed at once. A file that "
