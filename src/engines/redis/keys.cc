@@ -111,8 +111,6 @@ std::size_t hashed_prefix(std::string_view key) {
 
 }  // namespace
 
-const char* const kTokenKeyPattern = "*:hf[-:+]t*";
-
 std::string sibling_pattern(char letter) { return std::string("*:hf[-:+]") + letter + "*"; }
 
 std::string slot_tag(std::uint16_t slot) { return "{" + numbers_by_slot().at(slot) + "}"; }

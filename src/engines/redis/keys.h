@@ -19,7 +19,8 @@ std::uint16_t slot_of(std::string_view key);
 std::string slot_tag(std::uint16_t slot);
 
 // The name of another key in the slot of `name`, whatever braces that has. No two names have one in
-// common. The letters: t q h i of a lock, f x of a fence, r w g o of a lock on many nodes.
+// common. The letters: t q h i of a lock, d of a record, f x of a fence, r w g o of a lock
+// on many nodes.
 std::string sibling_key(const std::string& name, char letter);
 
 // The keys that a script takes, in its order; all are in the slot of the first.
@@ -53,7 +54,5 @@ inline std::optional<std::string> name_of_token_key(std::string_view key) {
 }
 // A SCAN pattern that covers the keys with this letter of all names.
 std::string sibling_pattern(char letter);
-// A SCAN pattern that covers the token keys of all names.
-extern const char* const kTokenKeyPattern;
 
 }  // namespace holdfast::internal::redis

@@ -13,7 +13,9 @@
 #include "engines/kit/withdrawal.h"
 #include "engines/redis/command_executor.h"
 #include "engines/redis/examiner.h"
+#include "engines/redis/lock_list.h"
 #include "engines/redis/lock_view.h"
+#include "engines/redis/records.h"
 #include "engines/redis/renewals.h"
 
 namespace holdfast::internal {
@@ -54,9 +56,26 @@ class RedisEngine final : public Engine {
     queued_.erase(hold.claim.id);
     co_return Result<void>();  // Nothing here ends with the process.
   }
-  Task<Result<std::vector<LockInfo>>> list(const std::string& prefix, Deadline deadline) override;
+  Task<Result<std::vector<LockInfo>>> list(const std::string& prefix, Deadline deadline) override {
+    return redis::list_locks(executor_, inspect_, prefix, request_deadline(deadline));
+  }
   Task<Result<LockInfo>> inspect(const Name& name, Deadline deadline) override;
   Task<Result<void>> evict(const Name& name, Token token, Deadline deadline) override;
+  Task<Result<std::optional<std::string>>> read_record(const Name& name,
+                                                       Deadline deadline) override {
+    return records_.read(name, request_deadline(deadline));
+  }
+  Task<Result<bool>> swap_record(const Name& name, std::optional<std::string> expected,
+                                 std::optional<std::string> value, Deadline deadline) override {
+    return records_.swap(name, std::move(expected), std::move(value), request_deadline(deadline));
+  }
+  Task<Result<std::vector<Record>>> list_records(const std::string& prefix,
+                                                 Deadline deadline) override {
+    return records_.list(prefix, request_deadline(deadline));
+  }
+  Task<Result<std::optional<WallTime>>> server_time(Deadline deadline) override {
+    return records_.server_time(request_deadline(deadline));
+  }
   Task<void> close() override;
 
  private:
@@ -111,6 +130,7 @@ class RedisEngine final : public Engine {
   Script inspect_{redis::inspect_source(), {}};
   redis::CommandExecutor executor_;
   redis::Renewals renewals_;
+  redis::Records records_;
   const Deadlines deadlines_;
   std::unordered_map<ClaimId, Queued> queued_;
   ContentionHistory recently_contended_;
@@ -135,6 +155,7 @@ RedisEngine::RedisEngine(const redis::Settings& settings, Runtime& runtime,
            .on_greeted = [this](const auto& answers,
                                 const auto& server) { return examiner_.greet(answers, server); }}),
       renewals_(runtime, executor_),
+      records_(executor_),
       deadlines_(runtime, settings.request_timeout) {}
 
 // ---- Asking ------------------------------------------------------------------------------------
@@ -426,50 +447,6 @@ Task<Result<LockInfo>> RedisEngine::inspect(const Name& name, Deadline deadline)
                                                                  false, request_deadline(deadline));
   if (!performed) co_return unreachable_instead_of_unknown(performed.failure());
   co_return redis::lock_info(name, performed->answer.reply);
-}
-
-Task<Result<std::vector<LockInfo>>> RedisEngine::list(const std::string& prefix,
-                                                      Deadline deadline) {
-  const Result<std::vector<Node*>> nodes =
-      co_await executor_.servers().all(request_deadline(deadline));
-  if (!nodes) co_return nodes.failure();
-  const std::string wanted = settings().prefix + prefix;
-  std::vector<LockInfo> all;
-  for (Node* node : *nodes) {
-    std::string cursor = "0";
-    do {
-      std::string command =
-          redis::encode({"SCAN", cursor, "MATCH", redis::kTokenKeyPattern, "COUNT", "1000"});
-      const Result<Answer> answer =
-          co_await node->connection().call(std::move(command), request_deadline(deadline));
-      if (!answer) co_return unreachable_instead_of_unknown(answer.failure());
-      if (answer->reply.is_error()) co_return redis::failure_of(answer->reply, node->endpoint());
-      cursor = answer->reply.at(0).text;
-      std::vector<Keys> keys;
-      for (const Reply& key : answer->reply.at(1).items) {
-        const std::optional<std::string> name = redis::name_of_token_key(key.text);
-        if (!name || !name->starts_with(wanted)) continue;
-        if (!Name::problem_with(name->substr(settings().prefix.size()))) keys.emplace_back(*name);
-      }
-      std::vector<Invocation> looks;
-      looks.reserve(keys.size());
-      for (const Keys& key : keys) looks.push_back({&inspect_, &key, {}});
-      const std::vector<Result<Answer>> seen =
-          co_await node->run_all(looks, request_deadline(deadline));
-      for (std::size_t i = 0; i < keys.size(); ++i) {
-        if (!seen[i]) co_return unreachable_instead_of_unknown(seen[i].failure());
-        if (seen[i]->reply.is_error()) continue;  // moved away meanwhile, or of another type
-        const Name name(keys[i].word().substr(settings().prefix.size()));
-        LockInfo info = redis::lock_info(name, seen[i]->reply);
-        if (!info.holders.empty() || !info.waiters.empty()) all.push_back(std::move(info));
-      }
-    } while (cursor != "0");
-  }
-  const auto by_name = [](const LockInfo& a, const LockInfo& b) { return a.name < b.name; };
-  const auto same = [](const LockInfo& a, const LockInfo& b) { return a.name == b.name; };
-  std::sort(all.begin(), all.end(), by_name);
-  all.erase(std::unique(all.begin(), all.end(), same), all.end());  // SCAN can show a key twice
-  co_return all;
 }
 
 Task<void> RedisEngine::close() {

@@ -349,4 +349,31 @@ return {redis.call('GET', KEYS[1]), redis.call('PTTL', KEYS[1]), redis.call('GET
   return source;
 }
 
+const std::string& read_record_source() {
+  static const Eternal<std::string> source = "return redis.call('GET', KEYS[1])";
+  return source;
+}
+
+const std::string& swap_record_source() {
+  static const Eternal<std::string> source = R"lua(
+local found = redis.call('GET', KEYS[1])
+local function is(given, value)
+  if given == '1' then return found == value end
+  return not found
+end
+local done = is(ARGV[3], ARGV[4])
+if not done and not is(ARGV[1], ARGV[2]) then return 0 end
+if done and ARGV[5] == '0' then return 1 end
+if ARGV[3] == '1' or done then redis.call('SET', KEYS[1], ARGV[4]) end
+if ARGV[3] == '0' then redis.call('DEL', KEYS[1]) end
+return 1
+)lua";
+  return source;
+}
+
+const std::string& time_source() {
+  static const Eternal<std::string> source = "return redis.call('TIME')";
+  return source;
+}
+
 }  // namespace holdfast::internal::redis

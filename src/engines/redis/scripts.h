@@ -65,4 +65,14 @@ const std::string& evict_source();
 //  now_us}; the keys are only read.
 const std::string& inspect_source();
 
+// Of a record. KEYS: record.
+// The record, or nil.
+const std::string& read_record_source();
+// ARGV: expected(0|1) EXPECTED value(0|1) VALUE write(0|1). With `write` also a record that is there already is
+// written, so that WAIT has something to wait for.
+// 1 if the record is VALUE now, 0 if it was not EXPECTED.
+const std::string& swap_record_source();
+// {seconds, microseconds}
+const std::string& time_source();
+
 }  // namespace holdfast::internal::redis
