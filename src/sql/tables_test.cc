@@ -13,17 +13,17 @@ namespace holdfast::internal {
 namespace {
 
 const std::vector<std::string>& postgres_tables() {
-  static const std::vector<std::string> all{postgres::kLockTable,   postgres::kHolderTable,
-                                            postgres::kWaiterTable, postgres::kTokenTable,
-                                            postgres::kSharedTable, postgres::kRowTable,
-                                            postgres::kFenceTable,  postgres::kFenceWriterTable};
+  static const std::vector<std::string> all{
+      postgres::kLockTable,   postgres::kHolderTable, postgres::kWaiterTable,
+      postgres::kRecordTable, postgres::kTokenTable,  postgres::kSharedTable,
+      postgres::kRowTable,    postgres::kFenceTable,  postgres::kFenceWriterTable};
   return all;
 }
 
 const std::vector<std::string>& mysql_tables() {
-  static const std::vector<std::string> all{mysql::kLockTable, mysql::kTokensTable,
-                                            mysql::kRowsTable, mysql::kFenceTable,
-                                            mysql::kFenceWriterTable};
+  static const std::vector<std::string> all{mysql::kLockTable,   mysql::kRecordTable,
+                                            mysql::kTokensTable, mysql::kRowsTable,
+                                            mysql::kFenceTable,  mysql::kFenceWriterTable};
   return all;
 }
 

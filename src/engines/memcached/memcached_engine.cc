@@ -460,6 +460,7 @@ Guarantees memcached_guarantees() {
       .fairness = Fairness::none,
       .shared_mode = false,
       .permit_mode = false,
+      .no_records_because = "a cache forgets; use an engine that keeps its data",
       .min_ttl = std::chrono::seconds(2),
       .notes =
           "A cache: memcached forgets a lock without a word when it is restarted, flushed, or "

@@ -61,6 +61,7 @@ Guarantees memcached_quorum_guarantees() {
       .shared_mode = false,
       .permit_mode = false,
       .no_permits_because = "a quorum cannot count permits",
+      .no_records_because = "a cache forgets; use an engine that keeps its data",
       .min_ttl = std::chrono::seconds(2),
       .notes =
           "A server that is restarted, flushed or short of memory forgets its vote and does not "

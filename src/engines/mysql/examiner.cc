@@ -26,7 +26,10 @@ std::vector<Trial> trials_of(RecipeName recipe) {
     case RecipeName::table:
       return {{"SELECT", "holdfast_lock", "SELECT 1 FROM holdfast_lock LIMIT 0"},
               {"UPDATE", "holdfast_lock", "UPDATE holdfast_lock SET name = name WHERE 1 = 0"},
-              {"DELETE", "holdfast_lock", "DELETE FROM holdfast_lock WHERE 1 = 0"}};
+              {"DELETE", "holdfast_lock", "DELETE FROM holdfast_lock WHERE 1 = 0"},
+              {"SELECT", "holdfast_record", "SELECT 1 FROM holdfast_record LIMIT 0"},
+              {"UPDATE", "holdfast_record", "UPDATE holdfast_record SET name = name WHERE 1 = 0"},
+              {"DELETE", "holdfast_record", "DELETE FROM holdfast_record WHERE 1 = 0"}};
     case RecipeName::named:
       return {{"SELECT", "holdfast_tokens", "SELECT 1 FROM holdfast_tokens LIMIT 0"},
               {"UPDATE", "holdfast_tokens",

@@ -7,7 +7,9 @@
 #include "base/unreachable_instead_of_unknown.h"
 #include "engines/kit/failures.h"
 #include "engines/mysql/lock_document.h"
+#include "engines/mysql/record_sql.h"
 #include "engines/mysql/table_sql.h"
+#include "engines/table/record_requests.h"
 
 namespace holdfast::internal::mysql {
 
@@ -62,6 +64,9 @@ MysqlTable::MysqlTable(Runtime& runtime, Settings settings)
     : runtime_(runtime),
       prefix_(settings.prefix),
       database_(runtime, std::move(settings)),
+      records_(runtime, record_sql(), prefix_,
+               table::record_requests(runtime, database_.calls(), database_,
+                                      database_.settings().request_timeout)),
       chain_(runtime, database_),
       renewing_(runtime, 500,
                 [this](std::span<const Hold> holds, Outcomes outcomes, Deadline deadline) {

@@ -18,6 +18,7 @@
 #include "engines/mysql/table_database.h"
 #include "engines/mysql/table_sql.h"
 #include "engines/table/lock_table.h"
+#include "engines/table/record_table.h"
 #include "engines/table/renewal_requests.h"
 
 namespace holdfast::internal::mysql {
@@ -41,6 +42,7 @@ class MysqlTable final : public table::LockTable {
   Task<Result<bool>> evict(const Name& name, Token token, Deadline deadline) override;
   Task<Result<LockInfo>> inspect(const Name& name, Deadline deadline) override;
   Task<Result<std::vector<LockInfo>>> list(const std::string& prefix, Deadline deadline) override;
+  table::RecordTable& records() override { return records_; }
   table::Key key_of(const Name& name) const override;
   void stop() override;
 
@@ -92,6 +94,7 @@ class MysqlTable final : public table::LockTable {
   Runtime& runtime_;
   std::string prefix_;
   TableDatabase database_;
+  table::RecordTable records_;
   NameChain chain_;
   table::RenewalRequests renewing_;
   // Claims of ours that have queued, until they are released.

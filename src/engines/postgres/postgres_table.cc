@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "base/failures.h"
+#include "engines/postgres/record_sql.h"
 #include "engines/postgres/table_sql.h"
 #include "sql/postgres/errors.h"
 #include "sql/postgres/schema.h"
@@ -28,8 +29,8 @@ constexpr SessionUse kCalls = use_with("5s", "10min");
 constexpr SessionUse kRenewals = use_with("1s", "10min");
 constexpr SessionUse kListening = use_with("5s", "1min");
 constexpr const char* kRights =
-    "SELECT, INSERT, UPDATE and DELETE on the tables holdfast_lock, holdfast_holder and "
-    "holdfast_waiter";
+    "SELECT, INSERT, UPDATE and DELETE on the tables holdfast_lock, holdfast_holder, "
+    "holdfast_waiter and holdfast_record";
 // A listener says nothing by itself: so often it is asked whether it is still there.
 constexpr Duration kListenerPace = std::chrono::seconds(15);
 
@@ -63,6 +64,7 @@ PostgresTable::PostgresTable(Runtime& runtime, Settings settings)
       background_(runtime) {}
 
 const table::Dialect& PostgresTable::dialect() const { return table_sql(); }
+const table::RecordSql& PostgresTable::record_sql() const { return postgres::record_sql(); }
 
 // ---- Connections -------------------------------------------------------------------------------
 

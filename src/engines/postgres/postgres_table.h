@@ -17,6 +17,7 @@ class PostgresTable : public table::TableServer {
   PostgresTable(Runtime& runtime, Settings settings);
 
   const table::Dialect& dialect() const override;
+  const table::RecordSql& record_sql() const override;
   table::ConnectionPool& connections() override { return connections_; }
   table::ConnectionPool& renewals() override { return renewals_; }
   SqlTrouble trouble_with(const SqlError& error) const override;

@@ -30,6 +30,9 @@ Guarantees redlock_guarantees() {
           "a quorum cannot count permits: with 5 nodes and 2 permits there are 10 votes, enough "
           "for "
           "three majorities of 3",
+      .no_records_because =
+          "masters that know nothing of each other cannot agree on one; use a single Redis, or a "
+          "database",
       .min_ttl = std::chrono::milliseconds(50),
       .notes =
           "Two can hold it if clocks of a majority's shared node jump, or a holder is paused; the "

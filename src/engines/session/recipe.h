@@ -61,6 +61,8 @@ inline Guarantees promised(Guarantees guarantees, bool tokens) {
   return guarantees;
 }
 
+inline constexpr const char* kNoRecords = "this recipe has no table for them; recipe=table has";
+
 // Of recipe=row. `transaction`: what to know of the one that stays open.
 inline Guarantees row_guarantees_of(const char* engine, const std::string& transaction = "") {
   return Guarantees{
@@ -73,6 +75,7 @@ inline Guarantees row_guarantees_of(const char* engine, const std::string& trans
       .shared_mode = false,
       .permit_mode = false,
       .no_permits_because = "a row lock has one owner; recipe=table has them",
+      .no_records_because = kNoRecords,
       .notes =
           "SELECT … FOR UPDATE on a connection for each lock that is held or waited for" +
           transaction +

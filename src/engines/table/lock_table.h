@@ -6,6 +6,7 @@
 
 #include "engines/table/connection_pool.h"
 #include "engines/table/key.h"
+#include "engines/table/record_table.h"
 #include "engines/table/waking.h"
 
 namespace holdfast::internal::table {
@@ -64,6 +65,7 @@ class LockTable {
   virtual Task<Result<LockInfo>> inspect(const Name& name, Deadline deadline) = 0;
   virtual Task<Result<std::vector<LockInfo>>> list(const std::string& prefix,
                                                    Deadline deadline) = 0;
+  virtual RecordTable& records() = 0;
   virtual Key key_of(const Name& name) const = 0;
   virtual void stop() = 0;
 };

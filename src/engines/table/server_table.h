@@ -15,6 +15,7 @@
 #include <unordered_set>
 
 #include "engines/table/lock_table.h"
+#include "engines/table/record_requests.h"
 #include "engines/table/renewal_requests.h"
 #include "engines/table/row_moves.h"
 #include "engines/table/table_server.h"
@@ -30,6 +31,8 @@ class ServerTable final : public LockTable {
         server_(*owned_),
         prefix_(std::move(prefix)),
         requests_(runtime, server_, request_timeout),
+        records_(runtime, server_.record_sql(), prefix_,
+                 record_requests(runtime, server_.connections(), server_, request_timeout)),
         renewing_(runtime, 100,
                   [this](std::span<const Hold> holds, RenewalRequests::Outcomes outcomes,
                          Deadline deadline) { return renew_together(holds, outcomes, deadline); }),
@@ -48,6 +51,7 @@ class ServerTable final : public LockTable {
   Task<Result<bool>> evict(const Name& name, Token token, Deadline deadline) override;
   Task<Result<LockInfo>> inspect(const Name& name, Deadline deadline) override;
   Task<Result<std::vector<LockInfo>>> list(const std::string& prefix, Deadline deadline) override;
+  RecordTable& records() override { return records_; }
   Key key_of(const Name& name) const override { return Key(prefix_ + name.bytes()); }
   void stop() override { background_.stop(); }
 
@@ -99,6 +103,7 @@ class ServerTable final : public LockTable {
   TableServer& server_;
   std::string prefix_;
   Requests requests_;
+  RecordTable records_;
   RenewalRequests renewing_;
   // Claims of ours that have queued, until they are released. Others are likely to queue behind.
   std::unordered_set<ClaimId> queued_;

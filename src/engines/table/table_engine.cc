@@ -25,6 +25,7 @@ Guarantees server_guarantees(const char* engine) {
       .fairness = Fairness::fifo,
       .shared_mode = true,
       .permit_mode = true,
+      .records = true,
       .min_ttl = std::chrono::milliseconds(50),
       .notes =
           "Leases are rows and outlive connections and restarts. A lock is lost if the server's "

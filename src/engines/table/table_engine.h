@@ -33,6 +33,22 @@ class TableEngine final : public Engine {
   Task<Result<std::vector<LockInfo>>> list(const std::string& prefix, Deadline deadline) override;
   Task<Result<LockInfo>> inspect(const Name& name, Deadline deadline) override;
   Task<Result<void>> evict(const Name& name, Token token, Deadline deadline) override;
+  Task<Result<std::optional<std::string>>> read_record(const Name& name,
+                                                       Deadline deadline) override {
+    return table_->records().read(name, deadlines_.request(deadline));
+  }
+  Task<Result<bool>> swap_record(const Name& name, std::optional<std::string> expected,
+                                 std::optional<std::string> value, Deadline deadline) override {
+    return table_->records().swap(name, std::move(expected), std::move(value),
+                                  deadlines_.request(deadline));
+  }
+  Task<Result<std::vector<Record>>> list_records(const std::string& prefix,
+                                                 Deadline deadline) override {
+    return table_->records().list(prefix, deadlines_.request(deadline));
+  }
+  Task<Result<std::optional<WallTime>>> server_time(Deadline deadline) override {
+    return table_->records().server_time(deadlines_.request(deadline));
+  }
   Task<void> close() override;
 
  private:

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "engines/table/dialect.h"
+#include "engines/table/record_sql.h"
 #include "engines/table/requests.h"
 #include "engines/table/server_rows.h"
 #include "engines/table/waking.h"
@@ -15,6 +16,7 @@ inline constexpr Duration kNewListener = std::chrono::seconds(2);
 class TableServer : public Waking, public SqlJudge {
  public:
   virtual const Dialect& dialect() const = 0;
+  virtual const RecordSql& record_sql() const = 0;
   virtual ConnectionPool& connections() = 0;
   // Connections for renewals alone: whatever other calls wait for, leases are kept.
   virtual ConnectionPool& renewals() = 0;

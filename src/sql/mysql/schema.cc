@@ -5,7 +5,7 @@
 namespace holdfast::internal::mysql {
 
 std::vector<std::string> schema_of(const Settings& settings) {
-  if (settings.recipe == RecipeName::table) return {kLockTable};
+  if (settings.recipe == RecipeName::table) return {kLockTable, kRecordTable};
   return {kTokensTable, kRowsTable};
 }
 

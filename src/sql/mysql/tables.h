@@ -12,6 +12,13 @@ inline constexpr const char* kLockTable =
     " permits BIGINT NOT NULL DEFAULT 0, sharing_mode SMALLINT NOT NULL DEFAULT 0)"
     " ENGINE=InnoDB";
 
+// ---- Records ------------------------------------------------------------------------------------
+
+inline constexpr const char* kRecordTable =
+    "CREATE TABLE IF NOT EXISTS holdfast_record("
+    " name VARBINARY(255) NOT NULL PRIMARY KEY, full_name MEDIUMBLOB, value BLOB NOT NULL)"
+    " ENGINE=InnoDB";
+
 // ---- Recipes that live in a session, and sql::lock_in_transaction() ------------------------------
 
 inline constexpr const char* kTokensTable =

@@ -31,7 +31,7 @@ std::vector<std::string> schema_of(const Settings& settings) {
     statements = {"DO " + literal(create), "SET search_path TO " + schema};
   }
   if (settings.recipe == "table") {
-    statements.insert(statements.end(), {kLockTable, kHolderTable, kWaiterTable});
+    statements.insert(statements.end(), {kLockTable, kHolderTable, kWaiterTable, kRecordTable});
   } else {
     // All of them, whichever recipe comes first: a table that is missing later would be taken for an empty one.
     if (settings.tokens) statements.insert(statements.end(), {kTokenTable, kSharedTable});
@@ -64,7 +64,9 @@ Failure tables_missing(const Settings& settings) {
 }
 
 std::vector<std::string> tables_of(const std::string& recipe) {
-  if (recipe == "table") return {"holdfast_lock", "holdfast_holder", "holdfast_waiter"};
+  if (recipe == "table") {
+    return {"holdfast_lock", "holdfast_holder", "holdfast_waiter", "holdfast_record"};
+  }
   if (recipe == "advisory") return {"holdfast_token", "holdfast_shared"};
   return {"holdfast_token", "holdfast_row"};
 }

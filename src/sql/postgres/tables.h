@@ -28,6 +28,12 @@ inline constexpr const char* kWaiterTable =
     " process bigint NOT NULL, outlives smallint NOT NULL, since bigint NOT NULL, label bytea,"
     " PRIMARY KEY(name, seq))";
 
+// ---- Records ------------------------------------------------------------------------------------
+
+inline constexpr const char* kRecordTable =
+    "CREATE TABLE IF NOT EXISTS holdfast_record("
+    " name bytea PRIMARY KEY, full_name bytea, value bytea NOT NULL)";
+
 // ---- Recipes that live in a session, and sql::lock_in_transaction() ------------------------------
 
 inline constexpr const char* kTokenTable =
