@@ -6,6 +6,7 @@
 #include "engines/etcd/acquisition.h"
 #include "engines/etcd/facts.h"
 #include "engines/etcd/lock_view.h"
+#include "engines/etcd/records.h"
 #include "engines/etcd/renewals.h"
 
 namespace holdfast::internal {
@@ -30,6 +31,7 @@ class EtcdEngine final : public Engine {
         releases_(cluster_, sessions_, claims_, background_),
         renewals_(runtime, cluster_, sessions_, claims_),
         view_(runtime, cluster_),
+        records_(cluster_),
         background_(runtime) {
     sessions_.on_gone = [this](const ClaimId& claim) { doubt(claim); };
     sessions_.on_lost = [this] { claims_.on_session_lost(); };
@@ -45,6 +47,19 @@ class EtcdEngine final : public Engine {
   Task<Result<LockInfo>> inspect(const Name& name, Deadline deadline) override;
   Task<Result<void>> evict(const Name& name, Token token, Deadline deadline) override;
   Task<Result<LockInfo>> watch(const Name& name, Token known, const Wait& wait) override;
+  Task<Result<std::optional<std::string>>> read_record(const Name& name,
+                                                       Deadline deadline) override {
+    return records_.read(name, cluster_.request_deadline(deadline));
+  }
+  Task<Result<bool>> swap_record(const Name& name, std::optional<std::string> expected,
+                                 std::optional<std::string> value, Deadline deadline) override {
+    return records_.swap(name, std::move(expected), std::move(value),
+                         cluster_.request_deadline(deadline));
+  }
+  Task<Result<std::vector<Record>>> list_records(const std::string& prefix,
+                                                 Deadline deadline) override {
+    return records_.list(prefix, cluster_.request_deadline(deadline));
+  }
   Task<void> close() override;
 
  private:
@@ -60,6 +75,7 @@ class EtcdEngine final : public Engine {
   etcd::Releases releases_;
   etcd::Renewals renewals_;
   etcd::LockView view_;
+  etcd::Records records_;
   TaskGroup background_;  // Last: its tasks end before what they use.
 };
 
@@ -227,6 +243,7 @@ Guarantees etcd_guarantees() {
       .fairness = Fairness::fifo,
       .shared_mode = true,
       .permit_mode = true,
+      .records = true,
       .min_ttl = std::chrono::seconds(1),
       .notes =
           "Kept by consensus; a minority that is cut off grants and renews nothing. etcd "

@@ -14,6 +14,7 @@ namespace {
 constexpr std::string_view kShared = "~s";
 constexpr std::string_view kPermit = "~p";
 constexpr std::size_t kPermitDigits = 10;
+constexpr std::string_view kRecord = "~record";
 constexpr std::string_view kMagic = "holdfast1";
 
 std::string permit_digits(std::uint32_t permits) {
@@ -42,6 +43,19 @@ bool read_suffix(std::string_view suffix, Entry& entry) {
   if (!id) return false;
   entry.id = *id;
   return true;
+}
+
+// Nothing if it is another program's: we would have written the name in another way.
+std::optional<Name> unescaped_name(std::string_view escaped) {
+  std::string name;
+  for (std::size_t i = 0; i < escaped.size(); ++i) {
+    const std::string_view part = escaped.substr(i, 3);
+    const bool escape = part == "%2F" || part == "%25";
+    name += !escape ? escaped[i] : part == "%2F" ? '/' : '%';
+    if (escape) i += 2;
+  }
+  if (Name::problem_with(name) || escaped_name(name) != escaped) return std::nullopt;
+  return Name(name);
 }
 
 ClaimId made_up_id(std::string_view key) {
@@ -159,17 +173,18 @@ std::optional<Name> name_of(const std::string& prefix, std::string_view key) {
   key.remove_prefix(prefix.size());
   const std::size_t slash = key.rfind('/');
   if (slash == std::string_view::npos) return std::nullopt;
-  const std::string_view base = key.substr(0, slash);
-  std::string name;
-  for (std::size_t i = 0; i < base.size(); ++i) {
-    const std::string_view part = base.substr(i, 3);
-    const bool escape = part == "%2F" || part == "%25";
-    name += !escape ? base[i] : part == "%2F" ? '/' : '%';
-    if (escape) i += 2;
-  }
-  // Another program's key, if we would have written the name in another way.
-  if (Name::problem_with(name) || escaped_name(name) != base) return std::nullopt;
-  return Name(name);
+  return unescaped_name(key.substr(0, slash));
+}
+
+std::string record_key(const std::string& prefix, const Name& name) {
+  return prefix + escaped_name(name.bytes()) + std::string(kRecord);
+}
+
+std::optional<Name> name_of_record(const std::string& prefix, std::string_view key) {
+  if (!key.starts_with(prefix) || !key.ends_with(kRecord)) return std::nullopt;
+  key.remove_prefix(prefix.size());
+  if (key.size() <= kRecord.size()) return std::nullopt;
+  return unescaped_name(key.substr(0, key.size() - kRecord.size()));
 }
 
 }  // namespace holdfast::internal::etcd

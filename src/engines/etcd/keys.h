@@ -7,6 +7,9 @@
 //   PREFIX NAME/LLLL             anything else, such as the lease ids that etcdctl lock and Go's
 //                                concurrency package put there: exclusive, of a foreign client
 //
+//   PREFIX NAME~record           the record of that name, on no lease. No lock has it in its queue: there is no / in it
+//                                behind the prefix.
+//
 // All keys of a lock form one queue, in the order of their create revisions, and the revision
 // is the fencing token. In a name, / and % are written %2F and %25: else the keys of the lock "a/b"
 // would be in the queue of the lock "a".
@@ -77,6 +80,9 @@ Entry entry_of(const Keys& keys, const KeyValue& pair);
 
 // The lock that a key belongs to; nothing if it is not one that we could ask for.
 std::optional<Name> name_of(const std::string& prefix, std::string_view key);
+std::string record_key(const std::string& prefix, const Name& name);
+// The name of the record that is kept there; nothing if it is none.
+std::optional<Name> name_of_record(const std::string& prefix, std::string_view key);
 // How a name begins as a part of a key.
 std::string escaped_name(std::string_view name);
 

@@ -10,7 +10,7 @@ namespace {
 enum { kAscending = 1, kDescending = 2 };
 enum { kByCreation = 2 };
 enum { kEqual = 0, kGreater = 1 };
-enum { kCreation = 1 };
+enum { kCreation = 1, kValue = 3 };
 enum { kRangeOp = 1, kPutOp = 2, kDeleteOp = 3 };
 
 // Calls `read` for each field. False if it returns false, or the bytes are malformed.
@@ -133,6 +133,13 @@ Txn& Txn::if_created_at(std::string_view key, Revision revision, std::string_vie
 }
 
 Txn& Txn::if_present(std::string_view key) { return compare(key, {}, kGreater, 0); }
+
+Txn& Txn::if_value(std::string_view key, std::string_view value) {
+  ProtoWriter encoded;
+  encoded.number(1, kEqual).number(2, kValue).bytes(3, key).message(7, value);
+  out_ += ProtoWriter().message(1, encoded.take()).take();
+  return *this;
+}
 
 Txn& Txn::put(Branch branch, std::string_view key, std::string_view value, LeaseId lease) {
   return request(branch, kPutOp,

@@ -59,6 +59,8 @@ class Txn {
   // and there may be none if `revision` is 0.
   Txn& if_created_at(std::string_view key, Revision revision, std::string_view end = {});
   Txn& if_present(std::string_view key);
+  // It is there, with this value.
+  Txn& if_value(std::string_view key, std::string_view value);
 
   enum class Branch { then, otherwise };
   Txn& put(Branch branch, std::string_view key, std::string_view value, LeaseId lease);
