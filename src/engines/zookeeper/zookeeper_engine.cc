@@ -9,6 +9,7 @@
 #include "engines/zookeeper/facts.h"
 #include "engines/zookeeper/lock_view.h"
 #include "engines/zookeeper/node_watches.h"
+#include "engines/zookeeper/records.h"
 #include "engines/zookeeper/renewals.h"
 
 namespace holdfast::internal {
@@ -44,6 +45,19 @@ class ZooKeeperEngine final : public Engine {
   Task<Result<LockInfo>> inspect(const Name& name, Deadline deadline) override;
   Task<Result<void>> evict(const Name& name, Token token, Deadline deadline) override;
   Task<Result<LockInfo>> watch(const Name& name, Token known, const Wait& wait) override;
+  Task<Result<std::optional<std::string>>> read_record(const Name& name,
+                                                       Deadline deadline) override {
+    return records_.read(some_session(), name, deadlines_.request(deadline));
+  }
+  Task<Result<bool>> swap_record(const Name& name, std::optional<std::string> expected,
+                                 std::optional<std::string> value, Deadline deadline) override {
+    return records_.swap(some_session(), name, std::move(expected), std::move(value),
+                         deadlines_.request(deadline));
+  }
+  Task<Result<std::vector<Record>>> list_records(const std::string& prefix,
+                                                 Deadline deadline) override {
+    return records_.list(some_session(), prefix, deadlines_.request(deadline));
+  }
   Task<void> close() override;
 
  private:
@@ -71,6 +85,7 @@ class ZooKeeperEngine final : public Engine {
   const Deadlines deadlines_{runtime(), settings_.request_timeout};
   LockNodes nodes_{settings_};
   LockView view_;
+  zookeeper::Records records_;
   Renewals renewals_;
   std::map<Duration, SessionRef> sessions_;  // by the timeout that was asked for
   Claims claims_;
@@ -82,6 +97,7 @@ ZooKeeperEngine::ZooKeeperEngine(zookeeper::Settings settings, Runtime& runtime)
     : Engine(runtime),
       settings_(std::move(settings)),
       view_(runtime, nodes_),
+      records_(runtime, nodes_, settings_.access),
       renewals_(
           runtime, nodes_,
           {.renewed = [this](ClaimState& state, const Grant& grant) { believe(state, grant); },
@@ -456,23 +472,6 @@ Task<void> ZooKeeperEngine::close() {
 }
 
 }  // namespace
-
-Guarantees zookeeper_guarantees() {
-  return Guarantees{
-      .engine = "zookeeper",
-      .recipe = "queue of ephemeral nodes",
-      .exclusion = Exclusion::linearizable,
-      .token = TokenStrength::linearizable,
-      .wake_up = WakeUp::push,
-      .fairness = Fairness::fifo,
-      .shared_mode = true,
-      .permit_mode = true,
-      .min_ttl = std::chrono::milliseconds(100),
-      .notes =
-          "The lock of a client that died comes free up to half of its ttl later than the ttl, or "
-          "when the servers' shortest session ends (minSessionTimeout); a ttl longer than their "
-          "longest session (maxSessionTimeout) is worth that much and renewed as often."};
-}
 
 Result<std::unique_ptr<Engine>> open_zookeeper_engine(const Url& url, Runtime& runtime,
                                                       const ClientOptions& options) {
