@@ -17,7 +17,8 @@ constexpr const char* kEnginesExamples = R"(Examples:
 EXCLUSION  best effort: can be lost without a fault of the holder; bounded by clocks: holds while
            clocks run at about the same rate; linearizable: kept by one durable store or consensus
 TOKEN      how well the fencing token survives: none, volatile, durable on one node, quorum, …
-WAKE-UP    push: the next holder is told; poll: it asks again and again)";
+WAKE-UP    push: the next holder is told; poll: it asks again and again
+RECORDS    whether it keeps what was done last under a lock)";
 
 Json json_of(const Client::BuiltIn& engine) {
   const Guarantees& can = engine.guarantees;
@@ -29,6 +30,8 @@ Json json_of(const Client::BuiltIn& engine) {
           {"fairness", to_text(can.fairness)},
           {"shared_mode", can.shared_mode},
           {"permit_mode", can.permit_mode},
+          {"records", can.records},
+          {"no_records_because", can.no_records_because},
           {"min_ttl_ms", to_ms(can.min_ttl)},
           {"example_url", engine.example_url},
           {"notes", can.notes}};
@@ -43,11 +46,12 @@ int engines(const Session& session) {
     return kOk;
   }
   Table table({"ENGINE", "RECIPE", "EXCLUSION", "TOKEN", "WAKE-UP", "FAIRNESS", "SHARED", "PERMITS",
-               "MIN TTL", "URL"});
+               "RECORDS", "MIN TTL", "URL"});
   for (const auto& [can, example_url] : built_in) {
     table.add({can.engine, can.recipe, to_text(can.exclusion), to_text(can.token),
                to_text(can.wake_up), to_text(can.fairness), can.shared_mode ? "yes" : "no",
-               can.permit_mode ? "yes" : "no", format_duration(can.min_ttl), example_url});
+               can.permit_mode ? "yes" : "no", can.records ? "yes" : "no",
+               format_duration(can.min_ttl), example_url});
   }
   std::fputs(table.text().c_str(), stdout);
   for (const auto& engine : built_in) {

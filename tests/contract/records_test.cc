@@ -109,6 +109,9 @@ TEST_P(RecordsTest, AnyBytesAreAName) {
                                        "a\xcc\x88",
                                        " ",
                                        "\n",
+                                       "a~record",
+                                       "%records",
+                                       "{a}:hf:d",
                                        ".",
                                        "..",
                                        std::string(Name::kMaxBytes, 'n'),
@@ -215,6 +218,20 @@ TEST_P(RecordsTest, TheyStayWhenTheLockIsReleasedTakenAwayOrExpires) {
   pause_for(engine().short_ttl * 2);
   EXPECT_EQ(outcome_of(client.mutex("y", brief()).try_acquire_for(kPatience)), "granted");
   EXPECT_EQ(said(records.read("y")), "'1'");
+}
+
+// Each is beside the keys of the others in some store.
+TEST_P(RecordsTest, LocksWithTheNamesOfTheirPlacesAreLocksLikeOthers) {
+  Records records(url());
+  ASSERT_EQ(said(records.swap("a", std::nullopt, "1")), "true");
+  for (const char* name : {"a~record", "%records", "%records/a", "record"}) {
+    const Result<Lease> lease = records.client().mutex(name, brief()).try_acquire();
+    EXPECT_EQ(outcome_of(lease), "granted") << name;
+    EXPECT_EQ(said(records.read(name)), "none");
+    EXPECT_EQ(said(records.read("a")), "'1'");
+    EXPECT_EQ(records.list().value().size(), 1U);
+    EXPECT_EQ(records.client().list().value().size(), 1U) << name;
+  }
 }
 
 // Each reads the number and stores the next one, if nobody was faster: no step is lost, and none counts twice. The

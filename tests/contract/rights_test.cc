@@ -4,6 +4,7 @@
 #include "contract.h"
 #include "mariadb_server.h"
 #include "postgres_server.h"
+#include "records.h"
 
 namespace holdfast::contract {
 namespace {
@@ -22,6 +23,15 @@ class RightsTest : public ContractTest {
     Result<Lease> second = waiter.get();
     EXPECT_EQ(outcome_of(second), "granted") << why(second);
   }
+  // One of each call about records.
+  static void use(Records& records) {
+    EXPECT_EQ(said(records.read("x")), "none");
+    EXPECT_EQ(said(records.swap("x", std::nullopt, "1")), "true");
+    EXPECT_EQ(said(records.swap("x", "1", "2")), "true");
+    EXPECT_EQ(records.list().value().size(), 1U);
+    EXPECT_EQ(said(records.swap("x", "2", std::nullopt)), "true");
+    EXPECT_TRUE(records.time().ok());
+  }
 };
 HOLDFAST_ON_EVERY_ENGINE(RightsTest);
 
@@ -29,6 +39,9 @@ TEST_P(RightsTest, AnAdministratorCanDoTheSame) {
   if (admin_url().empty()) GTEST_SKIP() << "this engine has no users";
   Client client = Client::open(admin_url()).value();
   use(client);
+  if (!engine().records) return;
+  Records records(admin_url());
+  use(records);
 }
 
 TEST_P(RightsTest, TheLeastOfUsersIsRefusedOutsideItsPlace) {
