@@ -162,7 +162,6 @@ EngineUnderTest mysql_session(const std::string& recipe) {
           .start = [recipe] { return std::make_unique<MysqlPlace>(recipe); },
           .shared_mode = false,
           .permit_mode = false,
-          .records = false,
           .shows_waiters_early = true,
           // It is, but only as soon as the server has looked.
           .notices_death = false,
@@ -200,7 +199,6 @@ EngineUnderTest postgres_session(const std::string& recipe, bool shared_mode, bo
           .shared_mode = shared_mode,
           .permit_mode = false,
           .fifo = fifo,
-          .records = false,
           .shows_waiters_early = true,
           .notices_death = false,
           .outlives_process = false,

@@ -69,6 +69,11 @@ TEST(EtcdMessagesTest, AComparisonWithZeroSaysSo) {
   EXPECT_EQ(range, std::string("\x0a\x0b\x10\x01\x1a\x01k\x28\x00\x82\x04\x01l", 13));
 }
 
+TEST(EtcdMessagesTest, AComparisonWithNoBytesSaysSo) {
+  const std::string bytes = Txn().if_value("k", "").encode();
+  EXPECT_NE(bytes.find(std::string("\x10\x03\x1a\x01k\x3a\x00", 7)), std::string::npos);
+}
+
 TEST(EtcdMessagesTest, ATransactionsAnswerIsReadPartByPart) {
   const std::string range =
       ProtoWriter().message(2, pair("a", 5, 9)).message(2, pair("b", 6)).number(4, 2).take();

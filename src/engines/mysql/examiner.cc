@@ -1,5 +1,7 @@
 #include "engines/mysql/examiner.h"
 
+#include <array>
+
 #include "sql/mysql/errors.h"
 #include "sql/mysql/tables.h"
 
@@ -26,10 +28,7 @@ std::vector<Trial> trials_of(RecipeName recipe) {
     case RecipeName::table:
       return {{"SELECT", "holdfast_lock", "SELECT 1 FROM holdfast_lock LIMIT 0"},
               {"UPDATE", "holdfast_lock", "UPDATE holdfast_lock SET name = name WHERE 1 = 0"},
-              {"DELETE", "holdfast_lock", "DELETE FROM holdfast_lock WHERE 1 = 0"},
-              {"SELECT", "holdfast_record", "SELECT 1 FROM holdfast_record LIMIT 0"},
-              {"UPDATE", "holdfast_record", "UPDATE holdfast_record SET name = name WHERE 1 = 0"},
-              {"DELETE", "holdfast_record", "DELETE FROM holdfast_record WHERE 1 = 0"}};
+              {"DELETE", "holdfast_lock", "DELETE FROM holdfast_lock WHERE 1 = 0"}};
     case RecipeName::named:
       return {{"SELECT", "holdfast_tokens", "SELECT 1 FROM holdfast_tokens LIMIT 0"},
               {"UPDATE", "holdfast_tokens",
@@ -42,6 +41,12 @@ std::vector<Trial> trials_of(RecipeName recipe) {
   }
   return {};
 }
+
+// All recipes have records.
+constexpr std::array kRecordTrials{
+    Trial{"SELECT", "holdfast_record", "SELECT 1 FROM holdfast_record LIMIT 0"},
+    Trial{"UPDATE", "holdfast_record", "UPDATE holdfast_record SET name = name WHERE 1 = 0"},
+    Trial{"DELETE", "holdfast_record", "DELETE FROM holdfast_record WHERE 1 = 0"}};
 
 }  // namespace
 
@@ -61,7 +66,9 @@ Task<Result<void>> Examiner::meet(MariadbConnection& connection, Deadline deadli
 
 Task<void> Examiner::look_at_rights(MariadbConnection& connection, Facts& facts,
                                     Deadline deadline) {
-  for (const Trial& trial : trials_of(settings_.recipe)) {
+  std::vector<Trial> trials = trials_of(settings_.recipe);
+  trials.insert(trials.end(), kRecordTrials.begin(), kRecordTrials.end());
+  for (const Trial& trial : trials) {
     const SqlOutcome tried = co_await connection.run(one(trial.text), deadline);
     if (tried.ok() || !refuses_user(*tried.error)) continue;  // It may, or there is no table yet.
     facts.missing_rights.push_back(std::string(trial.right) + " on " + trial.table);

@@ -109,7 +109,7 @@ Guarantees named_guarantees() {
       .shared_mode = false,
       .permit_mode = false,
       .no_permits_because = "GET_LOCK is exclusive; recipe=table has them",
-      .no_records_because = session::kNoRecords,
+      .records = true,
       .notes =
           "GET_LOCK on a connection for each lock that is held or waited for. The lock ends with "
           "its connection: lost() tells at once when the server closes it. After a "

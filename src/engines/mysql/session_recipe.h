@@ -16,6 +16,7 @@
 #include <string>
 
 #include "engines/kit/claim_bytes.h"
+#include "engines/mysql/record_sql.h"
 #include "engines/session/first_asked.h"
 #include "engines/session/recipe.h"
 #include "sql/mysql/settings.h"
@@ -34,6 +35,8 @@ class SessionRecipe : public session::Recipe {
  public:
   SessionRecipe(Runtime& runtime, Settings settings, std::string recipe);
 
+  const table::RecordSql& record_sql() const override { return mysql::record_sql(); }
+  const std::string& prefix() const override { return settings_.prefix; }
   Task<Result<session::Opened>> connect(Deadline deadline) override;
   SqlTrouble trouble_with(const SqlError& error) const override;
   Failure failure_of(const SqlError& error) const override;

@@ -189,7 +189,7 @@ Guarantees advisory_guarantees() {
       .shared_mode = true,
       .permit_mode = false,
       .no_permits_because = "an advisory lock is exclusive or shared; recipe=table has them",
-      .no_records_because = session::kNoRecords,
+      .records = true,
       .notes =
           "pg_advisory_lock on a connection for each lock that is held or waited for. The lock "
           "ends with its connection: lost() tells at once when the server closes it. After "

@@ -31,10 +31,11 @@ std::string rights_question(const std::string& recipe) {
   for (const std::string& table : tables_of(recipe)) {
     tables += (tables.empty() ? "'" : ", '") + table + "'";
   }
-  const std::string deletes = recipe == "table" ? ", 'DELETE'" : "";
+  const std::string deleted =
+      recipe == "table" ? "" : "(p <> 'DELETE' OR t = 'holdfast_record') AND ";
   return "SELECT p || ' on ' || t FROM unnest(ARRAY[" + tables +
-         "]) t, unnest(ARRAY['SELECT', 'INSERT', 'UPDATE'" + deletes +
-         "]) p WHERE to_regclass(t) IS NOT NULL AND NOT has_table_privilege(to_regclass(t), p)"
+         "]) t, unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) p WHERE " + deleted +
+         "to_regclass(t) IS NOT NULL AND NOT has_table_privilege(to_regclass(t), p)"
          " UNION ALL SELECT 'CREATE on the schema, for ' || t FROM unnest(ARRAY[" +
          tables +
          "]) t WHERE to_regclass(t) IS NULL AND NOT coalesce(has_schema_privilege("

@@ -18,6 +18,7 @@
 #include <string>
 
 #include "engines/kit/claim_bytes.h"
+#include "engines/postgres/record_sql.h"
 #include "engines/session/first_asked.h"
 #include "engines/session/recipe.h"
 #include "sql/postgres/settings.h"
@@ -36,6 +37,8 @@ class SessionRecipe : public session::Recipe {
   SessionRecipe(Runtime& runtime, Settings settings, std::string recipe);
 
   session::Key key_of(const Name& name) const override;
+  const table::RecordSql& record_sql() const override { return postgres::record_sql(); }
+  const std::string& prefix() const override { return settings_.prefix; }
   Task<Result<session::Opened>> connect(Deadline deadline) override;
   SqlTrouble trouble_with(const SqlError& error) const override;
   Failure failure_of(const SqlError& error) const override;

@@ -50,6 +50,7 @@ std::vector<std::string> keys_of(const std::string& name) {
   const Keys keys(name);
   std::vector<std::string> all;
   for (std::size_t i = 0; i < keys.all.count(); ++i) all.emplace_back(keys.all.at(i));
+  all.push_back(sibling_key(name, 'd'));  // its record
   return all;
 }
 

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "engines/table/record_sql.h"
 #include "holdfast/engine.h"
 #include "sql/errors.h"
 
@@ -61,8 +62,6 @@ inline Guarantees promised(Guarantees guarantees, bool tokens) {
   return guarantees;
 }
 
-inline constexpr const char* kNoRecords = "this recipe has no table for them; recipe=table has";
-
 // Of recipe=row. `transaction`: what to know of the one that stays open.
 inline Guarantees row_guarantees_of(const char* engine, const std::string& transaction = "") {
   return Guarantees{
@@ -75,7 +74,7 @@ inline Guarantees row_guarantees_of(const char* engine, const std::string& trans
       .shared_mode = false,
       .permit_mode = false,
       .no_permits_because = "a row lock has one owner; recipe=table has them",
-      .no_records_because = kNoRecords,
+      .records = true,
       .notes =
           "SELECT … FOR UPDATE on a connection for each lock that is held or waited for" +
           transaction +
@@ -89,6 +88,9 @@ class Recipe {
   virtual ~Recipe() = default;
 
   virtual Key key_of(const Name& name) const = 0;
+  // Of the table of records, and what stands in front of each name there.
+  virtual const table::RecordSql& record_sql() const = 0;
+  virtual const std::string& prefix() const = 0;
   virtual Task<Result<Opened>> connect(Deadline deadline) = 0;
 
   // busy: somebody else has the lock. interrupted: by interrupt(), and the lock may or may not be held.

@@ -7,7 +7,9 @@
 #include "engines/kit/failures.h"
 #include "engines/session/acquisition.h"
 #include "engines/session/held.h"
+#include "engines/session/record_requests.h"
 #include "engines/session/sessions.h"
+#include "holdfast/async.h"
 
 namespace holdfast::internal::session {
 
@@ -23,6 +25,8 @@ class SessionEngine final : public Engine {
         limits_(limits),
         deadlines_(runtime, limits.request_timeout),
         sessions_(runtime, *recipe_, limits.connections, limits.idle_connections),
+        records_(runtime, recipe_->record_sql(), recipe_->prefix(),
+                 record_requests(runtime, *recipe_, sessions_, limits.request_timeout)),
         background_(runtime) {}
   ~SessionEngine() override { background_.abandon(); }
 
@@ -39,6 +43,21 @@ class SessionEngine final : public Engine {
   Task<Result<std::vector<LockInfo>>> list(const std::string& prefix, Deadline deadline) override;
   Task<Result<LockInfo>> inspect(const Name& name, Deadline deadline) override;
   Task<Result<void>> evict(const Name& name, Token token, Deadline deadline) override;
+  Task<Result<std::optional<std::string>>> read_record(const Name& name,
+                                                       Deadline deadline) override {
+    return records_.read(name, deadlines_.request(deadline));
+  }
+  Task<Result<bool>> swap_record(const Name& name, std::optional<std::string> expected,
+                                 std::optional<std::string> value, Deadline deadline) override {
+    return records_.swap(name, std::move(expected), std::move(value), deadlines_.request(deadline));
+  }
+  Task<Result<std::vector<Record>>> list_records(const std::string& prefix,
+                                                 Deadline deadline) override {
+    return records_.list(prefix, deadlines_.request(deadline));
+  }
+  Task<Result<std::optional<WallTime>>> server_time(Deadline deadline) override {
+    return records_.server_time(deadlines_.request(deadline));
+  }
   int liveness_descriptor() const override {
     // Of the only lock, if there is only one: a child that inherits the connection keeps it open.
     return holds_.size() == 1 ? holds_.begin()->second->session->opened().descriptor : -1;
@@ -78,6 +97,7 @@ class SessionEngine final : public Engine {
   const Limits limits_;
   const Deadlines deadlines_;
   Sessions sessions_;
+  table::RecordTable records_;
   Holds holds_;
   std::unordered_map<ClaimId, std::shared_ptr<Waiting>> waiting_;
   OrphanedSessions orphans_;

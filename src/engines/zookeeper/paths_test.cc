@@ -39,6 +39,12 @@ TEST(PathsTest, WhatAPathCannotHoldIsEscaped) {
   EXPECT_EQ(escaped_name("zookeeper", true), "%7Aookeeper");
 }
 
+// It stands among the locks.
+TEST(PathsTest, TheNodeOfTheRecordsIsNoLocks) {
+  EXPECT_EQ(unescaped_name("%records"), std::nullopt);
+  EXPECT_EQ(escaped_name("%records", false), "%25records");
+}
+
 TEST(PathsTest, EveryNameComesBack) {
   for (const std::string& name :
        {"a"s, "a/b"s, "."s, ".."s, "%"s, "%2F"s, "\0"s, "\xff"s, "zookeeper"s, "\xe2\x82\xac"s}) {

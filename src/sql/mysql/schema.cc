@@ -6,7 +6,7 @@ namespace holdfast::internal::mysql {
 
 std::vector<std::string> schema_of(const Settings& settings) {
   if (settings.recipe == RecipeName::table) return {kLockTable, kRecordTable};
-  return {kTokensTable, kRowsTable};
+  return {kTokensTable, kRowsTable, kRecordTable};
 }
 
 std::vector<SqlStatement> make_tables(const Settings& settings) {

@@ -36,6 +36,7 @@ std::vector<std::string> schema_of(const Settings& settings) {
     // All of them, whichever recipe comes first: a table that is missing later would be taken for an empty one.
     if (settings.tokens) statements.insert(statements.end(), {kTokenTable, kSharedTable});
     if (settings.tokens || settings.recipe == "row") statements.emplace_back(kRowTable);
+    statements.emplace_back(kRecordTable);
   }
   return statements;
 }
@@ -67,8 +68,8 @@ std::vector<std::string> tables_of(const std::string& recipe) {
   if (recipe == "table") {
     return {"holdfast_lock", "holdfast_holder", "holdfast_waiter", "holdfast_record"};
   }
-  if (recipe == "advisory") return {"holdfast_token", "holdfast_shared"};
-  return {"holdfast_token", "holdfast_row"};
+  if (recipe == "advisory") return {"holdfast_token", "holdfast_shared", "holdfast_record"};
+  return {"holdfast_token", "holdfast_row", "holdfast_record"};
 }
 
 }  // namespace holdfast::internal::postgres
