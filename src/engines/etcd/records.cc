@@ -32,6 +32,9 @@ Task<Result<bool>> Records::swap(Name name, std::optional<std::string> expected,
   const Result<Answer<TxnAnswer>> answer = co_await cluster_.txn(std::move(txn), deadline);
   if (!answer) co_return answer.failure();
   if (answer->message.succeeded) co_return true;
+  if (answer->message.parts.empty()) {
+    co_return cluster_.failed(Code::unknown, "an answer that makes no sense");
+  }
   const KeyValue* found = answer->message.first(0);
   co_return found ? value == found->value : !value;
 }

@@ -69,7 +69,7 @@ const std::string& inspect_source();
 // The record, or nil.
 const std::string& read_record_source();
 // ARGV: expected(0|1) EXPECTED value(0|1) VALUE write(0|1). With `write` also a record that is there already is
-// written, so that WAIT has something to wait for.
+// written: since Redis 7.2 WAIT waits for what its connection wrote last, and this may be another connection.
 // 1 if the record is VALUE now, 0 if it was not EXPECTED.
 const std::string& swap_record_source();
 // {seconds, microseconds}
