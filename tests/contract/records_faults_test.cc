@@ -5,6 +5,7 @@
 #include "etcd_server.h"
 #include "mariadb_server.h"
 #include "postgres_server.h"
+#include "proxy.h"
 #include "records.h"
 #include "redis_replication.h"
 #include "redis_server.h"
@@ -123,6 +124,26 @@ TEST(RecordsFaults, ASwapWithoutAReplyIsUnknownAndAReadUnreachable) {
   EXPECT_THAT(on_all_behind(keep_replies_back), IsEmpty());
 }
 
+// ZooKeeper compares versions, which begin anew with a new node: see engines/zookeeper/records.h.
+TEST(RecordsFaults, OneThatWasRemovedAndStoredAnewMeanwhileIsNotTakenForTheOldOne) {
+  test::ZooKeeperServer server;
+  test::Proxy proxy(server.port());
+  Records direct(server.url());
+  Records slow("zookeeper://127.0.0.1:" + std::to_string(proxy.port()));
+  ASSERT_EQ(said(slow.swap("x", std::nullopt, "1")), "true");
+  proxy.set(test::Direction::to_client, test::ProxyMode::hold);
+  const std::int64_t before = proxy.received(test::Direction::to_client);
+  auto swapping = std::async(std::launch::async, [&] { return slow.swap("x", "1", "3"); });
+  ASSERT_TRUE(eventually([&] { return proxy.received(test::Direction::to_client) > before; }));
+  pause_for(300ms);  // It may have been the answer to a ping.
+  EXPECT_FALSE(is_ready(swapping));
+  EXPECT_EQ(said(direct.swap("x", "1", std::nullopt)), "true");
+  EXPECT_EQ(said(direct.swap("x", std::nullopt, "2")), "true");
+  proxy.set(test::Direction::to_client, test::ProxyMode::pass);
+  EXPECT_EQ(said(swapping.get()), "false");
+  EXPECT_EQ(said(direct.read("x")), "'2'");
+}
+
 // ---- Servers that restart ----------------------------------------------------------------------
 
 void expect_kept(const std::string& url, const std::function<void()>& restart) {
@@ -163,6 +184,23 @@ TEST(RecordsRestart, ZooKeeperKeepsThem) {
 TEST(RecordsRestart, RedisKeepsThemIfItIsDurable) {
   test::RedisServer server({.durable = true});
   expect_kept(server.url(), [&] { server.restart(); });
+}
+
+// Records go to the server that can be written, and follow it.
+TEST(RecordsPair, OfPostgresFollowTheOneThatIsPromoted) {
+  test::PostgresServer primary(
+      {.arguments = {"-c", "wal_level=replica", "-c", "max_wal_senders=4"}});
+  test::PostgresServer standby({.follows = primary.port()});
+  Records records("postgres://postgres@127.0.0.1:" + std::to_string(standby.port()) +
+                  ",127.0.0.1:" + std::to_string(primary.port()) + "/postgres");
+  ASSERT_EQ(said(records.swap("x", std::nullopt, "1")), "true");
+  const std::string end = primary.query("SELECT pg_current_wal_lsn()");
+  ASSERT_TRUE(eventually(
+      [&] { return standby.query("SELECT pg_last_wal_replay_lsn() >= '" + end + "'") == "t"; }));
+  primary.kill();
+  standby.promote();
+  EXPECT_EQ(said(swap_until_known(records, "1", "2")), "true");
+  EXPECT_EQ(standby.query("SELECT convert_from(value, 'UTF8') FROM holdfast_record"), "2");
 }
 
 // ---- Tables that are not there -----------------------------------------------------------------
