@@ -6,16 +6,15 @@
 #include <cerrno>
 #include <system_error>
 
+#include "base/current_loop.h"
 #include "base/exhausted.h"
+#include "base/post_once.h"
 #include "base/thread.h"
 #include "holdfast/result.h"
 
 namespace holdfast::internal {
 
 namespace {
-
-// The runtime whose monitor this thread holds, if any.
-thread_local RealRuntime* inside_of = nullptr;
 
 Descriptor open_alarm() {
   const int descriptor = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC);
@@ -29,7 +28,7 @@ Descriptor open_alarm() {
 
 RealRuntime::Inside::Inside(RealRuntime& runtime) : runtime_(runtime), outer_(nullptr) {
   runtime.monitor_.lock();
-  outer_ = std::exchange(inside_of, &runtime);
+  outer_ = std::exchange(current_loop, &runtime);
 }
 
 RealRuntime::Inside::~Inside() {
@@ -45,7 +44,7 @@ RealRuntime::Inside::~Inside() {
 }
 
 void RealRuntime::Inside::release() {
-  inside_of = outer_;
+  current_loop = outer_;
   // Unparked after the monitor is free: a woken thread may run at once, and want to enter again.
   BlockedCaller* finished = std::exchange(runtime_.finished_, {}).first();
   held_ = false;
@@ -61,11 +60,11 @@ void RealRuntime::Inside::release() {
 void RealRuntime::Inside::retake() {
   runtime_.monitor_.lock();
   held_ = true;
-  inside_of = &runtime_;
+  current_loop = &runtime_;
 }
 
-// In a child that was forked inside the loop, `inside_of` is still set; but the loop is the parent's.
-bool RealRuntime::inside() const { return inside_of == this && !forked(); }
+// In a child that was forked inside the loop, `current_loop` is still set; but the loop is the parent's.
+bool RealRuntime::inside() const { return current_loop == this && !forked(); }
 
 bool RealRuntime::on_own_thread() const {
   const CheckedLock lock(background_mutex_);
@@ -116,19 +115,8 @@ void RealRuntime::CallbackRetry::on_time() {
   if (!runtime_.callbacks_.start()) run();
 }
 
-Loop* RealRuntime::current_loop() { return inside_of; }
-
 void RealRuntime::resume_inside(std::coroutine_handle<> awaiter) {
-  struct Resumption final : Runnable {
-    explicit Resumption(std::coroutine_handle<> the_handle) : handle(the_handle) {}
-    void run() override {
-      const std::coroutine_handle<> resumed = handle;
-      delete this;
-      resumed.resume();
-    }
-    std::coroutine_handle<> handle;
-  };
-  post(*new Resumption(awaiter));
+  post_once(*this, [awaiter] { awaiter.resume(); });
 }
 
 // ---- Work from other threads -------------------------------------------------------------------
@@ -259,19 +247,7 @@ RealRuntime::Role::Role(RealRuntime& runtime, BlockedCaller* driver) : runtime_(
 
 RealRuntime::Role::~Role() { runtime_.driving_.give_back(); }
 
-struct RealRuntime::Root {
-  std::coroutine_handle<> handle;
-
-  struct promise_type {
-    Root get_return_object() { return {std::coroutine_handle<promise_type>::from_promise(*this)}; }
-    std::suspend_never initial_suspend() noexcept { return {}; }
-    std::suspend_never final_suspend() noexcept { return {}; }
-    void return_void() {}
-    void unhandled_exception() { std::terminate(); }
-  };
-};
-
-RealRuntime::Root RealRuntime::run_blocked(Task<void> task, BlockedCaller& blocked) {
+RootCoroutine RealRuntime::run_blocked(Task<void> task, BlockedCaller& blocked) {
   try {
     co_await std::move(task);
   } catch (...) {
@@ -288,7 +264,7 @@ RealRuntime::Root RealRuntime::run_blocked(Task<void> task, BlockedCaller& block
   }
 }
 
-RealRuntime::Root RealRuntime::run_detached(Task<void> task) {
+RootCoroutine RealRuntime::run_detached(Task<void> task) {
   ++detached_;
   co_await std::move(task);
   --detached_;
@@ -309,8 +285,13 @@ void RealRuntime::start(Task<void> task) {
     run_detached(std::move(task));
     return;
   }
-  if (inside_of) {
-    start_later(std::move(task));
+  if (current_loop) {
+    // Inside the loop of another client, whose monitor we hold: two clients whose coroutines await each other's locks
+    // would wait for each other's monitors.
+    post_once(*this, [this, task = std::move(task)]() mutable {
+      require_inside();
+      run_detached(std::move(task));
+    });
     return;
   }
   const Inside inside(*this);
@@ -320,23 +301,6 @@ void RealRuntime::start(Task<void> task) {
     background_rests_ = false;
     wake_background();
   }
-}
-
-// For a thread inside the loop of another client, which holds that client's monitor: two clients whose coroutines
-// await each other's locks would wait for each other's monitors.
-void RealRuntime::start_later(Task<void> task) {
-  struct Start final : Runnable {
-    Start(RealRuntime& the_runtime, Task<void> the_task)
-        : runtime(the_runtime), task(std::move(the_task)) {}
-    void run() override {
-      const std::unique_ptr<Start> self(this);
-      runtime.require_inside();
-      runtime.run_detached(std::move(task));
-    }
-    RealRuntime& runtime;
-    Task<void> task;
-  };
-  post(*new Start(*this, std::move(task)));
 }
 
 void RealRuntime::block_on(Task<void> task) {
@@ -434,6 +398,6 @@ void RealRuntime::arm(Timer& timer, BootTime at) {
   if (driving_.state() == Driving::State::waiting) reactor_.wake_at(at);
 }
 
-Loop* Loop::current() { return RealRuntime::current_loop(); }
+Loop* Loop::current() { return current_loop; }
 
 }  // namespace holdfast::internal

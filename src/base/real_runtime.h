@@ -48,6 +48,7 @@
 #include "base/reactor.h"
 #include "base/require.h"
 #include "base/resolver.h"
+#include "base/root_coroutine.h"
 #include "base/run_queue.h"
 #include "base/thread_safety.h"
 #include "base/timer_heap.h"
@@ -109,7 +110,6 @@ class RealRuntime final : public Runtime, public Loop {
   void start(Task<void> task) override;
   void block_on(Task<void> task) override;
   void resume_inside(std::coroutine_handle<> awaiter) override;
-  static Loop* current_loop();
   // As block_on(), for the last call of all: works where no thread can be had, and ignores failures.
   void finish_with(Task<void> task) noexcept;
 
@@ -135,7 +135,7 @@ class RealRuntime final : public Runtime, public Loop {
     void retake() HOLDFAST_LOCKS();     // and comes back.
 
     RealRuntime& runtime_;
-    RealRuntime* outer_;
+    Loop* outer_;
     bool held_ = true;
   };
 
@@ -170,10 +170,8 @@ class RealRuntime final : public Runtime, public Loop {
    private:
     RealRuntime& runtime_;
   };
-  struct Root;
-  Root run_blocked(Task<void> task, BlockedCaller& blocked) HOLDFAST_NEEDS_LOCK(monitor_);
-  Root run_detached(Task<void> task) HOLDFAST_NEEDS_LOCK(monitor_);
-  void start_later(Task<void> task);
+  RootCoroutine run_blocked(Task<void> task, BlockedCaller& blocked) HOLDFAST_NEEDS_LOCK(monitor_);
+  RootCoroutine run_detached(Task<void> task) HOLDFAST_NEEDS_LOCK(monitor_);
 
   // "Inside the loop only": what the functions of Runtime require of their callers.
   void require_inside() const HOLDFAST_ASSERTS_LOCK(monitor_) { HOLDFAST_REQUIRE_DEBUG(inside()); }
