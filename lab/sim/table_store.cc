@@ -9,54 +9,7 @@ using internal::table::Given;
 using internal::table::Turn;
 using internal::table::Wake;
 
-// ---- Rows ---------------------------------------------------------------------------------------
-
-std::optional<MemoryRows::WaiterRow> MemoryRows::head() {
-  if (line_.empty()) return std::nullopt;
-  return line_.front();
-}
-
-std::optional<std::int64_t> MemoryRows::place_of(const ClaimId& waiter) {
-  for (const WaiterRow& row : line_) {
-    if (row.claim == waiter) return row.seq;
-  }
-  return std::nullopt;
-}
-
-void MemoryRows::add_waiter(const WaiterRow& waiter) {
-  line_.push_back(waiter);
-  line_.back().seq = ++last_seq_;
-}
-
-std::int64_t MemoryRows::remove(const std::function<bool(const WaiterRow&)>& is_meant) {
-  return static_cast<std::int64_t>(std::erase_if(line_, [&](const WaiterRow& row) {
-    if (!is_meant(row)) return false;
-    if (gone(row.process)) dropped.push_back(row.claim);
-    return true;
-  }));
-}
-
-std::optional<MemoryRows::WaiterRow> MemoryRows::behind(std::int64_t seq) {
-  for (const WaiterRow& row : line_) {
-    if (row.seq > seq) return row;
-  }
-  return std::nullopt;
-}
-
-std::uint64_t MemoryRows::count_before(std::int64_t seq) {
-  const auto before = [&](const WaiterRow& row) { return row.seq < seq; };
-  return static_cast<std::uint64_t>(std::ranges::count_if(line_, before));
-}
-
-MemoryRows::ProcessId MemoryRows::process_before(std::int64_t seq) {
-  ProcessId nearest = 0;
-  for (const WaiterRow& row : line_) {
-    if (row.seq < seq && row.process != asking) nearest = row.process;
-  }
-  return nearest;
-}
-
-bool MemoryRows::gone(ProcessId process) {
+bool StoreRows::gone(ProcessId process) {
   const auto until = expected.find(process);
   return until != expected.end() && until->second <= now;
 }

@@ -7,55 +7,26 @@
 #include <unordered_map>
 #include <vector>
 
+#include "engines/table/memory_rows.h"
 #include "engines/table/turn.h"
 #include "lab/sim/lock_store.h"
 
 namespace holdfast::lab::sim {
 
-// The rows of one exclusive lock.
-class MemoryRows final : public internal::table::Rows {
+class StoreRows final : public internal::table::MemoryRows {
  public:
   using ProcessId = internal::table::ProcessId;
-  using HolderRow = internal::table::HolderRow;
-  using WaiterRow = internal::table::WaiterRow;
 
-  // Nobody shares it.
-  std::vector<HolderRow> holders() override { return {}; }
-  std::optional<std::int64_t> token_of(const ClaimId&) override { return std::nullopt; }
-  void add_holder(const HolderRow&) override {}
-  bool remove_holder(const ClaimId&) override { return false; }
-  void set_expiry(const ClaimId&, std::int64_t, std::int64_t) override {}
-  bool permit_awaited() override { return false; }
-
-  std::optional<WaiterRow> head() override;
-  std::vector<WaiterRow> line() override { return line_; }
-  std::optional<std::int64_t> place_of(const ClaimId& waiter) override;
-  void add_waiter(const WaiterRow& waiter) override;
-  void remove_waiter(std::int64_t seq) override {
-    remove([&](const WaiterRow& row) { return row.seq == seq; });
-  }
-  std::int64_t remove_waiters_of(ProcessId process) override {
-    return remove([&](const WaiterRow& row) { return row.process == process; });
-  }
-  std::optional<WaiterRow> behind(std::int64_t seq) override;
-  std::uint64_t count_before(std::int64_t seq) override;
-  ProcessId process_before(std::int64_t seq) override;
-
-  ProcessId me() override { return asking; }
   bool gone(ProcessId process) override;
-  std::string label_of(ProcessId) override { return ""; }
 
-  ProcessId asking = 0;
   BootTime now;
   std::map<ProcessId, BootTime> expected;  // who has not asked again until then is gone
   std::vector<ClaimId> dropped;            // waiters that were gone
 
  private:
-  // How many there were.
-  std::int64_t remove(const std::function<bool(const WaiterRow&)>& is_meant);
-
-  std::vector<WaiterRow> line_;
-  std::int64_t last_seq_ = 0;
+  void on_removed(const internal::table::WaiterRow& waiter) override {
+    if (gone(waiter.process)) dropped.push_back(waiter.claim);
+  }
 };
 
 class TableStore final : public LockStore, private Timer {
@@ -86,7 +57,7 @@ class TableStore final : public LockStore, private Timer {
 
   internal::SimRuntime& node_;
   internal::table::LockRow row_;
-  MemoryRows rows_;
+  StoreRows rows_;
   std::unordered_map<ClaimId, Push> pushes_;
 };
 
