@@ -1,5 +1,7 @@
 #include "session.h"
 
+#include <strings.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -41,6 +43,13 @@ std::string to_hex(const std::string& bytes) {
   return hex;
 }
 
+// In any case of letters, as all schemes.
+bool is_memory(const std::string& url) {
+  constexpr std::string_view kScheme = "memory:";
+  return url.size() >= kScheme.size() &&
+         strncasecmp(url.data(), kScheme.data(), kScheme.size()) == 0;
+}
+
 bool is_utf8(const std::string& text) {
   try {
     static_cast<void>(Json(text).dump());
@@ -61,6 +70,13 @@ Result<std::string> Session::url() const {
     Result<std::string> read = read_url(url.substr(1));
     if (!read) return read;
     url = *read;
+  }
+  if (is_memory(url)) {
+    return Failure(
+        Code::unsupported,
+        "locks in memory are those of one process, and each holdfast command is a process of its "
+        "own: they would exclude nobody. Without --on, a file of this user excludes all of this "
+        "machine's processes; memory: is for programs' own tests, see docs/TESTING.md");
   }
   remember_secret(url, redacted(url));
   return url;

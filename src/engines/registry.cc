@@ -6,6 +6,7 @@
 #include "engines/etcd/etcd_engine.h"
 #include "engines/memcached/memcached_engine.h"
 #include "engines/memcached/memcached_quorum.h"
+#include "engines/memory/memory_engine.h"
 #include "engines/mysql/mysql_engine.h"
 #include "engines/postgres/postgres_engine.h"
 #include "engines/redis/redis_engine.h"
@@ -72,6 +73,7 @@ const std::vector<EngineEntry>& built_in_engines() {
        {{"postgres://user@127.0.0.1:5432/app?recipe=advisory", postgres_advisory_guarantees()},
         {"postgres://user@127.0.0.1:5432/app?recipe=row", postgres_row_guarantees()}}},
 #endif
+      {{"memory"}, "memory:", memory_guarantees(), &open_memory_engine},
   };
   return entries;
 }

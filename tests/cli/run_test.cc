@@ -27,6 +27,19 @@ TEST_F(RunTest, TheTokenGrowsBetweenTwoRuns) {
   EXPECT_LT(std::stoull(first.out), std::stoull(second.out));
 }
 
+TEST_F(RunTest, LocksInMemoryAreRefusedBecauseTheyWouldExcludeNobody) {
+  for (const char* url : {"memory:", "memory:shared", "Memory:x"}) {
+    for (const Words& words :
+         {Words{"run", "x", "--", "true"}, Words{"acquire", "x"}, Words{"ls"}}) {
+      Words all = {"--on", url};
+      all.insert(all.end(), words.begin(), words.end());
+      const Output output = run_bare(all);
+      EXPECT_EQ(output.status, 64) << url << " " << words.front();
+      EXPECT_NE(output.err.find("would exclude nobody"), std::string::npos) << output.err;
+    }
+  }
+}
+
 TEST_F(RunTest, TheCommandFindsNameAndValidityInItsEnvironment) {
   const Output output = run({"run", "a b", "--ttl", "20s", "--", "sh", "-c",
                              "echo \"$HOLDFAST_NAME|$HOLDFAST_URL|\"; "

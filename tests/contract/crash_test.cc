@@ -15,6 +15,7 @@ class CrashTest : public ContractTest {
 HOLDFAST_ON_EVERY_ENGINE(CrashTest);
 
 TEST_P(CrashTest, AWaiterGetsTheLockOfAKilledHolder) {
+  HOLDFAST_NEEDS(between_processes);
   Client client = open();
   Child holder(url());
   ASSERT_THAT(holder.ask(acquire("x")), testing::StartsWith("granted"));
@@ -28,6 +29,7 @@ TEST_P(CrashTest, AWaiterGetsTheLockOfAKilledHolder) {
 
 TEST_P(CrashTest, ANewcomerGetsTheLockOfAKilledHolderWithoutWaiting) {
   HOLDFAST_NEEDS(notices_death);
+  HOLDFAST_NEEDS(between_processes);
   Client client = open();
   Child holder(url());
   ASSERT_THAT(holder.ask(acquire("x")), testing::StartsWith("granted"));
@@ -38,6 +40,7 @@ TEST_P(CrashTest, ANewcomerGetsTheLockOfAKilledHolderWithoutWaiting) {
 }
 
 TEST_P(CrashTest, AWaiterInAnotherProcessGetsTheLockOfAKilledHolder) {
+  HOLDFAST_NEEDS(between_processes);
   Client client = open();
   Child holder(url());
   Child waiter(url());
@@ -49,6 +52,7 @@ TEST_P(CrashTest, AWaiterInAnotherProcessGetsTheLockOfAKilledHolder) {
 }
 
 TEST_P(CrashTest, AKilledWaiterIsSkipped) {
+  HOLDFAST_NEEDS(between_processes);
   Client client = open();
   Lease lease = client.mutex("x").acquire().value();
   Child killed(url());
@@ -65,6 +69,7 @@ TEST_P(CrashTest, AKilledWaiterIsSkipped) {
 // The dead waiter leaves the queue in the same step in which the newcomer joins it.
 TEST_P(CrashTest, ANewcomerBehindAKilledWaiterIsInTheQueue) {
   HOLDFAST_NEEDS(notices_death);
+  HOLDFAST_NEEDS(between_processes);
   Client client = open();
   Lease lease = client.mutex("x").acquire().value();
   Child killed(url());
@@ -83,6 +88,7 @@ TEST_P(CrashTest, ANewcomerBehindAKilledWaiterIsInTheQueue) {
 }
 
 TEST_P(CrashTest, AQueueOfKilledWaitersIsSkippedAsAWhole) {
+  HOLDFAST_NEEDS(between_processes);
   Client client = open();
   Lease lease = client.mutex("x").acquire().value();
   std::vector<Child> line;
@@ -99,6 +105,7 @@ TEST_P(CrashTest, AQueueOfKilledWaitersIsSkippedAsAWhole) {
 }
 
 TEST_P(CrashTest, TheHolderAndAllButTheLastWaiterAreKilledTogether) {
+  HOLDFAST_NEEDS(between_processes);
   Client client = open();
   std::vector<Child> all;
   ASSERT_THAT(all.emplace_back(url()).ask(acquire("x")), testing::StartsWith("granted"));
@@ -112,6 +119,7 @@ TEST_P(CrashTest, TheHolderAndAllButTheLastWaiterAreKilledTogether) {
 }
 
 TEST_P(CrashTest, AKilledProcessFreesAllItsLocks) {
+  HOLDFAST_NEEDS(between_processes);
   Client client = open();
   std::vector<Child> children;
   for (int i = 0; i < 3; ++i) {
@@ -130,6 +138,7 @@ TEST_P(CrashTest, AKilledProcessFreesAllItsLocks) {
 TEST_P(CrashTest, KillsAtRandomInstantsStrandNothing) {
   HOLDFAST_NEEDS(notices_death);
   HOLDFAST_NEEDS(shared_mode);
+  HOLDFAST_NEEDS(between_processes);
   Client client = open();
   Mutex mutex = client.mutex("x");
   Dice dice;

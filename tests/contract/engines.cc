@@ -1,7 +1,5 @@
 #include "engines.h"
 
-#include <unistd.h>
-
 #include "etcd_server.h"
 #include "holdfast/client.h"
 #include "mariadb_server.h"
@@ -20,7 +18,6 @@
 #include <cstdlib>
 #include <map>
 #include <ostream>
-#include <system_error>
 #include <thread>
 
 namespace holdfast::contract {
@@ -33,6 +30,15 @@ class SqlitePlace final : public Place {
 
  private:
   TempDir folder_;
+};
+
+class MemoryPlace final : public Place {
+ public:
+  std::string url() const override { return "memory:place" + std::to_string(number_); }
+
+ private:
+  inline static int places = 0;
+  const int number_ = ++places;
 };
 
 class RedisPlace final : public Place {
@@ -309,30 +315,15 @@ EngineUnderTest redis_on(const std::string& name, bool tls) {
           .notices_death = false};
 }
 
-}  // namespace
-
-TempDir::TempDir() {
-  const std::filesystem::path memory = "/dev/shm";
-  const bool in_memory = access(memory.c_str(), W_OK) == 0;
-  const auto parent = in_memory ? memory : std::filesystem::temp_directory_path();
-  std::string pattern = (parent / "holdfast-contract-XXXXXX").string();
-  if (mkdtemp(pattern.data()) == nullptr) {
-    throw std::system_error(errno, std::generic_category(), pattern);
-  }
-  path_ = pattern;
-}
-
-TempDir::~TempDir() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
-
-namespace {
-
 std::vector<EngineUnderTest> all_engines() {
   std::vector<EngineUnderTest> engines{
       {.name = "sqlite",
        .start = [] { return std::make_unique<SqlitePlace>(); },
+       .opens_after_fork = false},
+      {.name = "memory",
+       .start = [] { return std::make_unique<MemoryPlace>(); },
+       .between_processes = false,
+       .notices_death = false,
        .opens_after_fork = false},
       {.name = "redis",
        .start = [] { return std::make_unique<RedisPlace>(); },

@@ -55,6 +55,8 @@ struct EngineUnderTest {
   // A waiter is shown a moment before the server has it in its queue: announced by one statement,
   // queued by the next.
   bool shows_waiters_early = false;
+  // Other processes see its locks.
+  bool between_processes = true;
   // The death of a process is noticed at once; else its locks end after their ttl.
   bool notices_death = true;
   // A hold can outlive the process that took it (handles).

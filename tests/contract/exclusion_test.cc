@@ -24,6 +24,7 @@ TEST_P(ExclusionTest, AHeldLockIsBusyForTheSameClientAndThread) {
 }
 
 TEST_P(ExclusionTest, AHeldLockIsBusyForAnotherProcessAndTheOtherWayRound) {
+  HOLDFAST_NEEDS(between_processes);
   Client client = open();
   Child child(url());
   {

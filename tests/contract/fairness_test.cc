@@ -34,6 +34,7 @@ TEST_P(FairnessTest, WaitersAreServedInTheOrderInWhichTheyCame) {
 }
 
 TEST_P(FairnessTest, ProcessesAreServedInTheOrderInWhichTheyCame) {
+  HOLDFAST_NEEDS(between_processes);
   Client client = open();
   Lease lease = client.mutex("x").acquire().value();
   std::vector<Child> children;
@@ -56,6 +57,7 @@ TEST_P(FairnessTest, ProcessesAreServedInTheOrderInWhichTheyCame) {
 // The holder is gone and its ttl ends while one process waits and another tries all the time. The
 // one that tries is sure to be the first to see the end; it must give way.
 TEST_P(FairnessTest, ANewcomerDoesNotPassTheQueueWhenTheHolderExpires) {
+  HOLDFAST_NEEDS(between_processes);
   Client newcomer = open();
   Client fading_client = open();
   Child waiter(url());
@@ -75,6 +77,7 @@ TEST_P(FairnessTest, ANewcomerDoesNotPassTheQueueWhenTheHolderExpires) {
 }
 
 TEST_P(FairnessTest, ANewcomerDoesNotPassTheQueueWhenTheHolderIsKilled) {
+  HOLDFAST_NEEDS(between_processes);
   Client newcomer = open();
   Child holder(url());
   Child waiter(url());

@@ -26,6 +26,7 @@ TEST_P(HandlesTest, ADetachedLockStaysHeldAndTheLeaseIsEmpty) {
 }
 
 TEST_P(HandlesTest, ADetachedLockOutlivesItsProcess) {
+  HOLDFAST_NEEDS(between_processes);
   Client client = open();
   Child child(url());
   ASSERT_THAT(child.ask("acquire x 30000"), testing::StartsWith("granted"));
@@ -42,6 +43,7 @@ TEST_P(HandlesTest, ADetachedLockOutlivesItsProcess) {
 }
 
 TEST_P(HandlesTest, AnotherProcessRenewsAndReleasesByHandle) {
+  HOLDFAST_NEEDS(between_processes);
   Client client = open();
   Child child(url());
   const Handle handle = client.mutex("x").acquire().value().detach().value();
@@ -97,6 +99,7 @@ TEST_P(HandlesTest, AReleasedHandleIsDead) {
 TEST_P(HandlesTest, ReadersAndPermitsCanBeDetachedToo) {
   HOLDFAST_NEEDS(shared_mode);
   HOLDFAST_NEEDS(permit_mode);
+  HOLDFAST_NEEDS(between_processes);
   Client client = open();
   Child child(url());
   const Handle reader = client.shared_mutex("r").acquire_shared().value().detach().value();

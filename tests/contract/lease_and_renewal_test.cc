@@ -164,6 +164,7 @@ TEST_P(LeaseTest, ARenewalByHandOfAnEvictedLeaseTellsAndDeclaresItLost) {
 }
 
 TEST_P(LeaseTest, AStoppedHolderFindsItsLeaseLostWhenItGoesOn) {
+  HOLDFAST_NEEDS(between_processes);
   Client client = open();
   Child child(url());
   ASSERT_THAT(child.ask(Child::command("acquire", "x", engine().short_ttl)),
@@ -184,6 +185,7 @@ TEST_P(LeaseTest, AStoppedHolderFindsItsLeaseLostWhenItGoesOn) {
 }
 
 TEST_P(LeaseTest, AHolderStoppedForLessThanItsTtlKeepsTheLock) {
+  HOLDFAST_NEEDS(between_processes);
   Client client = open();
   Child child(url());
   ASSERT_THAT(child.ask("acquire x 10000"), testing::StartsWith("granted"));

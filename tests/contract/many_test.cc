@@ -51,6 +51,7 @@ TEST_P(ManyTest, ThreadsOfOneClientOnManyNamesAllGetThrough) {
 }
 
 TEST_P(ManyTest, ProcessesNeverOverlapAndTokensGrowInGrantOrder) {
+  HOLDFAST_NEEDS(between_processes);
   const TempDir folder;
   const std::filesystem::path file = folder.path() / "section";
   CriticalSection section(file);

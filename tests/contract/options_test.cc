@@ -108,6 +108,31 @@ TEST(OpenTest, AnUnknownSchemeIsRefusedWithTheKnownOnes) {
   EXPECT_THAT(refused.message(), testing::HasSubstr("sqlite"));
 }
 
+TEST(OpenTest, ADatabaseInMemoryIsRefusedWithTheEngineThatIsMeant) {
+  for (const std::string url :
+       {"sqlite::memory:", "sqlite://:memory:", "sqlite:///:memory:", "sqlite:file::memory:",
+        "sqlite:x?mode=memory", "sqlite:%3Amemory%3A"}) {
+    const Result<Client> refused = Client::open(url);
+    ASSERT_FALSE(refused) << url;
+    EXPECT_EQ(refused.code(), Code::invalid_argument) << url;
+    EXPECT_THAT(refused.message(), testing::HasSubstr("memory:NAME")) << url;
+  }
+}
+
+TEST(OpenTest, LocksInMemoryAreOfOneClientOrOfAllThatNameThem) {
+  Client alone = Client::open("memory:").value();
+  Client apart = Client::open("memory:").value();
+  Client one = Client::open("memory:open-test").value();
+  Client two = Client::open("MEMORY:open-test").value();
+  const Lease first = alone.mutex("x").acquire().value();
+  const Lease second = one.mutex("x").acquire().value();
+  EXPECT_EQ(outcome_of(apart.mutex("x").try_acquire()), "granted");
+  EXPECT_EQ(outcome_of(two.mutex("x").try_acquire()), "busy");
+  for (const char* url : {"memory://x", "memory:x?prefix=y", "memory://"}) {
+    EXPECT_EQ(outcome_of(Client::open(url)), "invalid_argument") << url;
+  }
+}
+
 TEST(OpenTest, APasswordNeverShowsInAMessage) {
   for (const std::string url :
        {"carrier-pigeon://user:s3cr3t@coop/7", "bad scheme://user:s3cr3t@coop/7",

@@ -114,6 +114,7 @@ TEST_P(PermitsTest, APermitWhoseTtlEndedIsFreeAgain) {
 }
 
 TEST_P(PermitsTest, ThePermitOfAKilledProcessIsFreeAgain) {
+  HOLDFAST_NEEDS(between_processes);
   Client client = open();
   Child child(url());
   const Duration ttl = engine().notices_death ? 30s : engine().short_ttl;

@@ -14,6 +14,7 @@ class SharedTest : public ContractTest {
 HOLDFAST_ON_EVERY_ENGINE(SharedTest);
 
 TEST_P(SharedTest, ReadersHoldTogether) {
+  HOLDFAST_NEEDS(between_processes);
   Client one = open();
   Client two = open();
   Child child(url());
@@ -129,6 +130,7 @@ TEST_P(SharedTest, ACancelledWriterLetsTheReadersBehindItJoin) {
 }
 
 TEST_P(SharedTest, AReaderKilledAmongReadersKeepsTheWriterOutOnlyWhileOthersRead) {
+  HOLDFAST_NEEDS(between_processes);
   Client client = open();
   Child killed(url());
   Child reads_on(url());
@@ -149,6 +151,7 @@ TEST_P(SharedTest, AReaderKilledAmongReadersKeepsTheWriterOutOnlyWhileOthersRead
 }
 
 TEST_P(SharedTest, TheDeathOfAllReadersLetsTheWriterIn) {
+  HOLDFAST_NEEDS(between_processes);
   Client client = open();
   Child one(url());
   Child two(url());

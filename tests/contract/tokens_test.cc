@@ -73,6 +73,7 @@ TEST_P(TokensTest, TheSuccessorOfAnEvictedHolderHasAHigherToken) {
 }
 
 TEST_P(TokensTest, TheSuccessorOfAKilledHolderHasAHigherToken) {
+  HOLDFAST_NEEDS(between_processes);
   Client client = open();
   Child child(url());
   ASSERT_THAT(child.ask(Child::command("acquire", "x", engine().short_ttl)),

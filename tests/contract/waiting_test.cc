@@ -36,6 +36,7 @@ TEST_P(WaitingTest, ABlockedCallerGetsTheLockWhenItIsReleased) {
 }
 
 TEST_P(WaitingTest, AWaiterInAnotherProcessGetsTheLockWhenItIsReleased) {
+  HOLDFAST_NEEDS(between_processes);
   Client client = open();
   Child child(url());
   Lease lease = client.mutex("x").acquire().value();

@@ -100,9 +100,24 @@ const char* network_file_system(long type) {
   }
 }
 
+// However SQLite's users write it.
+bool names_memory(const Url& url) {
+  const auto mode = url.query.find("mode");
+  return url.hosts == ":memory:" || url.path.ends_with(":memory:") ||
+         (mode != url.query.end() && mode->second == "memory");
+}
+
 }  // namespace
 
 Result<StoreOptions> store_options(const Url& url) {
+  if (names_memory(url)) {
+    return Failure(Code::invalid_argument,
+                   "a sqlite URL names a file: a database in memory is seen by one connection "
+                   "alone, so its locks "
+                   "exclude nobody. For tests write memory:, or memory:NAME for locks that all "
+                   "clients of this process "
+                   "share, or use TestWorld (holdfast/testing.h)");
+  }
   UrlReader reader(url, "write sqlite:///absolute/path or sqlite:relative/path");
   reader.require(url.hosts.empty() && url.user.empty(), "a sqlite URL names a file, no host");
   reader.require(!url.path.empty() && !url.path.ends_with('/'), "the sqlite URL names no file");
