@@ -99,6 +99,7 @@ class HOLDFAST_API Client {
   void run(Task<void> task);
 
  private:
+  friend class TestWorld;
   explicit Client(std::shared_ptr<internal::Locker> locker);
   internal::Locker& checked() const;  // LockError (closed) if it was moved from
   LockRequest request(const Name& name, Mode mode, std::uint32_t permits,

@@ -13,6 +13,7 @@
 #include "base/unreachable_instead_of_unknown.h"
 #include "base/url.h"
 #include "base/watchdog.h"
+#include "client/client_core.h"
 #include "engines/registry.h"
 #include "lease/locker.h"
 
@@ -32,25 +33,6 @@ struct Core {
   Watchdog watchdog;
   std::unique_ptr<Locker> locker;
 };
-
-void destroy(Core* core) {
-  // In a forked child none of our threads exists and every mutex may be locked: leave it all.
-  if (core->runtime.forked()) return;
-  const auto end = [core] {
-    core->runtime.finish_with(core->locker->close());
-    {
-      const RealRuntime::Inside inside(core->runtime);
-      core->locker.reset();
-    }
-    delete core;
-  };
-  // Inside another client's loop it would keep that one waiting, which this one's loop may wait for.
-  if (RealRuntime::current_loop() || core->runtime.on_own_thread()) {
-    RealRuntime::run_elsewhere(end);
-  } else {
-    end();
-  }
-}
 
 // The effective user's name; empty if this file does not know it. (getpwuid() loads name services, which costs more
 // than taking a lock.)
@@ -121,10 +103,7 @@ Result<Client> Client::over(const EngineFactory& factory, ClientOptions options)
     core->locker = std::make_unique<Locker>(core->runtime, core->runtime, std::move(engine).value(),
                                             std::move(options), &core->watchdog);
   }
-  const std::shared_ptr<Core> shared(core.release(), &destroy);
-  const std::shared_ptr<Locker> locker(shared, shared->locker.get());
-  locker->set_self(locker);
-  return Client(locker);
+  return Client(internal::share_locker(std::move(core)));
 }
 
 Result<Client> Client::open(std::string_view url, ClientOptions options) {
