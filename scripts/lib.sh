@@ -14,6 +14,8 @@ PACKAGING_PACKAGES=(dpkg-dev file libasio-dev)
 FORMAT_PACKAGES=(clang-format-19)
 TIDY_PACKAGES=(clang-tidy-19)
 CLANG_PACKAGES=(clang-19)
+# A compiler for arm64, and what runs its programs here.
+ARM64_PACKAGES=(g++-aarch64-linux-gnu qemu-user)
 SHELL_PACKAGES=(shellcheck)
 FUZZ_PACKAGES=(clang-19 libclang-rt-19-dev llvm-19 cmake ninja-build pkg-config libhiredis-dev)
 

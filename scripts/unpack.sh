@@ -2,6 +2,7 @@
 # changes nothing of the system and needs no root. Shared by the scripts of this folder; sourced, never run.
 #
 # UNPACKED, which is to be set, is the folder: the release `trixie` gets $UNPACKED/trixie.
+# UNPACKED_ARCHITECTURE, if it is set, is the packages' architecture; otherwise it is the machine's.
 # HOLDFAST_DEBIAN names the Debian mirror; otherwise it is the one that apt uses here.
 # shellcheck shell=bash
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -26,9 +27,11 @@ mirror() {
 
 # apt_of RELEASE ARGUMENTS…: apt-get with a state of its own.
 apt_of() {
-  local state=$UNPACKED/$1.apt
+  local state=$UNPACKED/$1.apt architecture=()
   shift
-  apt-get -qq -o Dir::State="$state" -o Dir::State::status="$state/status" -o Dir::Cache="$state" \
+  [[ ! ${UNPACKED_ARCHITECTURE:-} ]] || architecture=(-o APT::Architecture="$UNPACKED_ARCHITECTURE"
+    -o APT::Architectures="$UNPACKED_ARCHITECTURE")
+  apt-get -qq "${architecture[@]}" -o Dir::State="$state" -o Dir::State::status="$state/status" -o Dir::Cache="$state" \
     -o Dir::Etc::sourcelist="$state/sources.list" -o Dir::Etc::sourceparts=- \
     -o APT::Sandbox::User=root -o APT::Install-Recommends=0 -o Dpkg::Use-Pty=0 \
     -o Acquire::Retries=3 "$@" </dev/null
