@@ -21,6 +21,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
+constexpr const char* kSilent = "; the engine does not answer";
+
 // A terminal on which a line can be erased.
 bool is_terminal() {
   const char* kind = std::getenv("TERM");
@@ -79,6 +81,23 @@ struct WaitNotice::State {
     }
   }
 
+  // Of several names the one in whose queue we are; else the first that somebody else holds.
+  std::string what_is_awaited(Client& client) const {
+    std::optional<LockInfo> held;
+    for (const Name& name : names) {
+      Result<LockInfo> lock = client.inspect(name);
+      if (!lock) return "'" + name.display() + "'" + kSilent;
+      const bool queued =
+          std::ranges::find(lock->waiters, label, &WaiterInfo::label) != lock->waiters.end();
+      if (queued || names.size() == 1) return waiting_text(*lock, label);
+      const auto is_other = [&](const HolderInfo& holder) { return holder.label != label; };
+      if (!held && std::ranges::any_of(lock->holders, is_other)) held = std::move(*lock);
+    }
+    return held ? waiting_text(*held, label)
+                : "one of " + std::to_string(names.size()) +
+                      " locks, which is just being handed over";
+  }
+
   void tell() {
     if (!pause(terminal ? Duration(1s) : Duration(1min))) return;
     std::optional<Client> client;
@@ -88,16 +107,7 @@ struct WaitNotice::State {
         Result<Client> opened = session.open({.observer = std::make_shared<Observer>()});
         if (opened) client.emplace(std::move(*opened));
       }
-      for (const Name& name : names) {
-        const Result<LockInfo> lock =
-            client ? client->inspect(name) : Result<LockInfo>(Failure(Code::unreachable, {}));
-        if (!lock) {
-          show("'" + name.display() + "'; the engine does not answer");
-        } else if (!lock->holders.empty() || names.size() == 1) {
-          show(waiting_text(*lock, label));
-          break;  // One line: the first that somebody holds is the one that we wait for.
-        }
-      }
+      show(client ? what_is_awaited(*client) : "'" + names.front().display() + "'" + kSilent);
     } while (pause(terminal ? Duration(2s) : Duration(1min)));
   }
 };

@@ -71,10 +71,10 @@ _holdfast() {
             _normal
           else
             _arguments $common $claim '--isolate[in a pid namespace of its own]' '--reenter[run under a lock that a run above holds]' \
-              {--command,-c}'[the command as one text]:text:' '1:lock:_holdfast_names'
+              {--command,-c}'[the command as one text]:text:' '*:lock:_holdfast_names'
           fi
           ;;
-        acquire) _arguments $common $claim '1:lock:_holdfast_names' ;;
+        acquire) _arguments $common $claim '*:lock:_holdfast_names' ;;
         renew | release) _arguments $common '1:handle (- reads it from the input):' ;;
         ls) _arguments $common '--names[names only, one per line]' '1:prefix:_holdfast_names' ;;
         show) _arguments $common '1:lock:_holdfast_names' ;;
