@@ -93,7 +93,7 @@ int acquire(const Session& session, const ClaimOptions& options) {
 
   std::optional<WaitNotice> notice;
   if (!plan->quiet && plan->patience != Duration::zero()) {
-    notice.emplace(session, plan->sorted_names(), plan->label);
+    notice.emplace(session, plan->sorted_names(), plan->label, WaitNotice::Audience{});
   }
   Result<std::vector<Handle>> handles = take(*plan, *client, plan->wait(interrupt.token()));
   notice.reset();

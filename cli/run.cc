@@ -23,6 +23,7 @@
 #include "run/reentry.h"
 #include "run/renewal_feed.h"
 #include "run/runner.h"
+#include "run/service_notifier.h"
 
 namespace holdfast::cli {
 namespace {
@@ -60,7 +61,8 @@ Exit status: CMD's own (128+N if it died of signal N); 64 bad usage, 69 engine u
 // Blocks what we forward, and SIGTTOU: we handle the terminal from the background. Ignored signals
 // (nohup) stay as they are, for us and for the command.
 sigset_t block_signals(Command& command) {
-  const sigset_t signals = without_ignored(forwarded_signals());
+  sigset_t signals = without_ignored(forwarded_signals());
+  if (getpid() == 1) sigaddset(&signals, SIGCHLD);  // Every orphan is ours: see Runner.
   sigset_t blocked = signals;
   sigaddset(&blocked, SIGTTOU);
   sigaddset(&blocked, SIGTTIN);
@@ -72,16 +74,27 @@ sigset_t block_signals(Command& command) {
   return signals;
 }
 
+// All that is known before anything is forked, opened or sent.
+struct RunPlan {
+  ClaimPlan claim;
+  std::vector<std::string> words;
+  CommandLocks locks;
+  HoldsAbove above;  // for each name, if the command may go under it
+  bool isolate = false;
+  ServiceNotifier manager;
+};
+
 class RunCommand {
  public:
-  // `above`: for each name of the plan the hold of a run above, if the command may go under it.
-  RunCommand(const Session& session, ClaimPlan plan, std::vector<std::string> words, bool isolate,
-             CommandLocks locks, std::vector<std::optional<HeldAbove>> above)
-      : session_(session), plan_(std::move(plan)), above_(std::move(above)) {
-    command_.words = std::move(words);
-    command_.locks = std::move(locks);
+  RunCommand(const Session& session, RunPlan plan)
+      : session_(session),
+        plan_(std::move(plan.claim)),
+        above_(std::move(plan.above)),
+        manager_(std::move(plan.manager)) {
+    command_.words = std::move(plan.words);
+    command_.locks = std::move(plan.locks);
     command_.output_to_stderr = session.json;
-    command_.isolate = isolate;
+    command_.isolate = plan.isolate;
   }
 
   int run() {
@@ -100,7 +113,8 @@ class RunCommand {
     if (!client) return session_.fail(client.failure());
 
     const BootTime asked = BootClock::now();
-    Claimed claimed = claim_all(session_, plan_, *client, names_to_take(plan_, above_), asked);
+    Claimed claimed =
+        claim_all(session_, plan_, *client, names_to_take(plan_, above_), asked, manager_);
     if (claimed.signal != 0) return session_.interrupted_by(claimed.signal);
     if (!claimed.leases) return plan_.fail(session_, claimed.leases.failure());
     HeldLocks locks(std::move(*claimed.leases), plan_.names, above_);
@@ -112,11 +126,25 @@ class RunCommand {
 
     Runner runner(guard, locks, *plan_.lock.warn_before, signals, strangers, command_.isolate,
                   [&] { tell_loss(locks.weakest()); });
+    tell_held(locks);
     const RunOutcome outcome = runner.run(client->liveness_descriptor());
+    manager_.tell("STOPPING=1");
     return conclude(outcome, locks);
   }
 
  private:
+  void tell_held(const HeldLocks& locks) const {
+    if (!manager_) return;
+    std::string status;
+    for (std::size_t i = 0; i < plan_.names.size(); ++i) {
+      status += (i == 0 ? "holds '" : ", '") + plan_.names[i].display() + "' (token " +
+                std::to_string(locks.tokens()[i]) + ")";
+    }
+    if (!manager_.tell("READY=1\nSTATUS=" + for_terminal(status))) {
+      session_.warn("the service manager does not listen: it cannot know that the lock is held");
+    }
+  }
+
   void tell_loss(const Lease& lease) {
     std::string why = feed_->last_failure(lease.name());
     if (why.empty()) {
@@ -126,6 +154,7 @@ class RunCommand {
     }
     loss_ = "lost the lock '" + lease.name().display() + "': " + why + "; ending the command";
     session_.warn(loss_);
+    manager_.tell("STATUS=" + for_terminal(loss_));
   }
 
   int conclude(const RunOutcome& outcome, HeldLocks& locks) {
@@ -198,7 +227,8 @@ class RunCommand {
 
   const Session& session_;
   ClaimPlan plan_;
-  std::vector<std::optional<HeldAbove>> above_;
+  HoldsAbove above_;
+  ServiceNotifier manager_;
   Command command_;
   std::shared_ptr<RenewalFeed> feed_;
   Duration waited_{};
@@ -209,6 +239,7 @@ struct RunOptions {
   ClaimOptions claim;
   bool isolate = false;
   bool reenter = false;
+  bool notify = false;
   std::optional<std::string> shell_command;
 };
 
@@ -222,13 +253,14 @@ int run(const Invocation& invocation, const RunOptions& options) {
   const Result<std::string> url = session.url();
   if (!url) return session.fail(url.failure());
   // Another permit of a semaphore may be had.
-  std::vector<std::optional<HeldAbove>> above(plan->names.size());
+  HoldsAbove above(plan->names.size());
   if (plan->mode != Mode::permit) above = held_above(session, *url, plan->names);
   if (const auto problem = problem_with_nesting(*plan, above, options.reenter)) {
     return session.fail(Failure(Code::invalid_argument, *problem));
   }
   CommandLocks locks = command_locks(*plan, *url, above);
   if (names_to_take(*plan, above).empty()) {
+    if (options.notify) ServiceNotifier::from_environment().tell("READY=1");
     return run_under_held(session, locks, above, std::move(*words));
   }
   if (!options.isolate) {
@@ -238,9 +270,13 @@ int run(const Invocation& invocation, const RunOptions& options) {
   }
   // The renewing thread needs no heap of its own: to map one takes longer than to share.
   mallopt(M_ARENA_MAX, 1);
-  return RunCommand(session, *plan, std::move(*words), options.isolate, std::move(locks),
-                    std::move(above))
-      .run();
+  RunPlan all{.claim = std::move(*plan),
+              .words = std::move(*words),
+              .locks = std::move(locks),
+              .above = std::move(above),
+              .isolate = options.isolate,
+              .manager = options.notify ? ServiceNotifier::from_environment() : ServiceNotifier()};
+  return RunCommand(session, std::move(all)).run();
 }
 
 }  // namespace
@@ -254,6 +290,8 @@ void add_run(CLI::App& app, Invocation& invocation) {
                     "Run CMD in a pid namespace of its own, which the kernel ends as one");
   command->add_flag("--reenter", options->reenter,
                     "If a run above this one holds the lock already: run CMD under it");
+  command->add_flag("--notify", options->notify,
+                    "Tell the service manager (systemd, Type=notify) when the lock is held");
   command->add_option("-c,--command", options->shell_command, "CMD as one text, for the shell")
       ->type_name("TEXT");
   command->footer(kRunExamples);

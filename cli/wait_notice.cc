@@ -21,6 +21,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
+constexpr Duration kLogEvery = 1min;
 constexpr const char* kSilent = "; the engine does not answer";
 
 // A terminal on which a line can be erased.
@@ -54,13 +55,15 @@ struct WaitNotice::State {
   const Session session;
   const std::vector<Name> names;
   const std::string label;
+  const Audience audience;
   const BootTime began = BootClock::now();
-  const bool terminal = is_terminal();
+  const bool terminal = !audience.quiet && is_terminal();
 
   std::mutex mutex;
   std::condition_variable ended_changed;
   bool ended = false;
   bool shown = false;  // a line that has to be erased
+  BootTime logged = began;
 
   // False when the wait is over.
   bool pause(Duration span) {
@@ -68,16 +71,24 @@ struct WaitNotice::State {
     return !ended_changed.wait_for(guard, span, [&] { return ended; });
   }
 
+  Duration first_pause() const { return terminal || audience.manager ? Duration(1s) : kLogEvery; }
+  Duration next_pause() const {
+    return terminal ? Duration(2s) : audience.manager ? Duration(10s) : kLogEvery;
+  }
+
   void show(const std::string& text) {
     const std::scoped_lock guard(mutex);
     if (ended) return;
+    const BootTime now = BootClock::now();
     const std::string line =
-        "holdfast: waiting for " + text + " (" + format_duration(BootClock::now() - began) + ")";
+        for_terminal("waiting for " + text + " (" + format_duration(now - began) + ")");
+    if (audience.manager) audience.manager.tell("STATUS=" + line);
     if (terminal) {
-      std::fprintf(stderr, "\r%s\033[K", cut(for_terminal(line), columns() - 1).c_str());
+      std::fprintf(stderr, "\r%s\033[K", cut("holdfast: " + line, columns() - 1).c_str());
       shown = true;
-    } else {
-      std::fprintf(stderr, "%s\n", for_terminal(line).c_str());
+    } else if (!audience.quiet && now - logged >= kLogEvery) {
+      std::fprintf(stderr, "holdfast: %s\n", line.c_str());
+      logged = now;
     }
   }
 
@@ -99,7 +110,7 @@ struct WaitNotice::State {
   }
 
   void tell() {
-    if (!pause(terminal ? Duration(1s) : Duration(1min))) return;
+    if (!pause(first_pause())) return;
     std::optional<Client> client;
     do {
       if (!client) {
@@ -108,13 +119,16 @@ struct WaitNotice::State {
         if (opened) client.emplace(std::move(*opened));
       }
       show(client ? what_is_awaited(*client) : "'" + names.front().display() + "'" + kSilent);
-    } while (pause(terminal ? Duration(2s) : Duration(1min)));
+    } while (pause(next_pause()));
   }
 };
 
-WaitNotice::WaitNotice(const Session& session, std::vector<Name> names, std::string label)
-    : state_(new State{
-          .session = resolved(session), .names = std::move(names), .label = std::move(label)}) {
+WaitNotice::WaitNotice(const Session& session, std::vector<Name> names, std::string label,
+                       Audience audience)
+    : state_(new State{.session = resolved(session),
+                       .names = std::move(names),
+                       .label = std::move(label),
+                       .audience = std::move(audience)}) {
   sigset_t all;
   sigset_t before;
   sigfillset(&all);

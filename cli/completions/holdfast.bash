@@ -168,7 +168,7 @@ _holdfast() {
   case $command in
     run)
       options=(--ttl --wait --no-wait --shared --exclusive --permits --label --quiet --isolate --reenter
-        --command --conflict-exit-code --)
+        --notify --command --conflict-exit-code --)
       ;;
     acquire)
       options=(--ttl --wait --no-wait --shared --exclusive --permits --label --quiet --conflict-exit-code)

@@ -62,6 +62,7 @@ complete -c holdfast -n $claim -s s -l shared -d 'Together with other shared hol
 complete -c holdfast -n $claim -l permits -x -d 'One of N permits'
 complete -c holdfast -n '__fish_seen_subcommand_from run; and not __holdfast_in_command' -l isolate -d 'In a pid namespace of its own'
 complete -c holdfast -n '__fish_seen_subcommand_from run; and not __holdfast_in_command' -l reenter -d 'Run under a lock that a run above holds'
+complete -c holdfast -n '__fish_seen_subcommand_from run; and not __holdfast_in_command' -l notify -d 'Tell the service manager when the lock is held'
 complete -c holdfast -n '__fish_seen_subcommand_from run; and not __holdfast_in_command' -s c -l command -x -d 'The command as one text'
 complete -c holdfast -n '__fish_seen_subcommand_from run acquire show break ls; and not __holdfast_in_command' -a '(__holdfast_names)'
 complete -c holdfast -n '__fish_seen_subcommand_from ls; and not __holdfast_in_command' -l names -d 'Names only, one per line'

@@ -71,6 +71,7 @@ _holdfast() {
             _normal
           else
             _arguments $common $claim '--isolate[in a pid namespace of its own]' '--reenter[run under a lock that a run above holds]' \
+              '--notify[tell the service manager when the lock is held]' \
               {--command,-c}'[the command as one text]:text:' '*:lock:_holdfast_names'
           fi
           ;;

@@ -29,7 +29,7 @@ Claimed try_once(const Session& session, const Client& client, MultiLock& locks)
 }  // namespace
 
 Claimed claim_all(const Session& session, const ClaimPlan& plan, Client& client,
-                  const std::vector<Name>& names, BootTime asked) {
+                  const std::vector<Name>& names, BootTime asked, const ServiceNotifier& manager) {
   MultiLock locks = plan.request_all(client, names);
   Claimed first = try_once(session, client, locks);
   if (first.signal != 0 || first.leases || !worth_waiting(first.leases.code()) ||
@@ -38,7 +38,10 @@ Claimed claim_all(const Session& session, const ClaimPlan& plan, Client& client,
   }
   Interrupt interrupt([&](int signal) { session.give_up_on(signal); });
   std::optional<WaitNotice> notice;
-  if (!plan.quiet) notice.emplace(session, names, plan.label);
+  if (!plan.quiet || manager) {
+    notice.emplace(session, names, plan.label,
+                   WaitNotice::Audience{.quiet = plan.quiet, .manager = manager});
+  }
   Claimed claimed{.leases = plan.patience
                                 ? locks.try_acquire_for(asked + *plan.patience - BootClock::now(),
                                                         interrupt.token())

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "claim_options.h"
+#include "service_notifier.h"
 
 namespace holdfast::cli {
 
@@ -14,6 +15,6 @@ struct Claimed {
 
 // All of `names` (sorted, no name twice) or none. The patience of the plan counts from `asked`.
 Claimed claim_all(const Session& session, const ClaimPlan& plan, Client& client,
-                  const std::vector<Name>& names, BootTime asked);
+                  const std::vector<Name>& names, BootTime asked, const ServiceNotifier& manager);
 
 }  // namespace holdfast::cli

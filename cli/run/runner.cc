@@ -165,7 +165,20 @@ void Runner::on_stopped(int signal) {
 void Runner::on_signals() {
   signalfd_siginfo info;
   while (read(signals_, &info, sizeof info) == sizeof info) {
-    send_signal(static_cast<int>(info.ssi_signo));
+    if (info.ssi_signo == SIGCHLD) {
+      reap_orphans();
+    } else {
+      send_signal(static_cast<int>(info.ssi_signo));
+    }
+  }
+}
+
+void Runner::reap_orphans() {
+  for (;;) {
+    siginfo_t ended{};
+    if (waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) != 0 || ended.si_pid == 0) return;
+    if (ended.si_pid == guard_.keeper()) return;  // Reaped in the end, which is near.
+    waitpid(ended.si_pid, nullptr, 0);
   }
 }
 

@@ -35,7 +35,7 @@ struct RunOutcome {
 class Runner {
  public:
   // `strangers` are children that we had before the guard: not ours to end. `on_lost` is called
-  // once, before the command has ended. `signals` must be blocked.
+  // once, before the command has ended. `signals` must be blocked; they are passed on, SIGCHLD excepted.
   Runner(GuardProcess& guard, const HeldLocks& locks, Duration warn_before, const sigset_t& signals,
          std::vector<pid_t> strangers, bool isolated, std::function<void()> on_lost);
   ~Runner();
@@ -53,6 +53,9 @@ class Runner {
   void on_signals();
   void declare_lost();
   void send_signal(int signal);
+  // As the first process of a container we get orphans that are not of the command, such as those of
+  // `podman exec`; nobody else can reap them.
+  void reap_orphans();
   RunOutcome end_without_guard();
   // Kills everything below us but the keeper, again and again. False if some process survives.
   bool end_descendants();
