@@ -20,10 +20,11 @@ void ClaimOptions::add_to(CLI::App& command) {
       ->capture_default_str();
   auto* patience = command.add_option("--wait", wait, "Wait at most so long (default: no limit)")
                        ->type_name("DURATION");
-  auto* seconds = command.add_option("-w", wait_s, "The same in seconds, as flock takes it")
-                      ->type_name("SECONDS")
-                      ->excludes(patience);
-  command.add_flag("-n,--no-wait", no_wait, "Do not wait: status 75 if it is not free")
+  auto* seconds =
+      command.add_option("-w,--timeout", wait_s, "The same in seconds, as flock takes it")
+          ->type_name("SECONDS")
+          ->excludes(patience);
+  command.add_flag("-n,--no-wait,--nonblock", no_wait, "Do not wait: status 75 if it is not free")
       ->excludes(patience)
       ->excludes(seconds);
   command

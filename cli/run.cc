@@ -154,7 +154,7 @@ class RunCommand {
     }
     loss_ = "lost the lock '" + lease.name().display() + "': " + why + "; ending the command";
     session_.warn(loss_);
-    manager_.tell("STATUS=" + for_terminal(loss_));
+    manager_.try_tell("STATUS=" + for_terminal(loss_));
   }
 
   int conclude(const RunOutcome& outcome, HeldLocks& locks) {

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <mutex>
 #include <optional>
+#include <string_view>
 #include <thread>
 
 #include "duration.h"
@@ -22,7 +23,6 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Duration kLogEvery = 1min;
-constexpr const char* kSilent = "; the engine does not answer";
 
 // A terminal on which a line can be erased.
 bool is_terminal() {
@@ -76,15 +76,18 @@ struct WaitNotice::State {
     return terminal ? Duration(2s) : audience.manager ? Duration(10s) : kLogEvery;
   }
 
-  void show(const std::string& text) {
+  void show(AwaitedLock awaited) {
     const std::scoped_lock guard(mutex);
     if (ended) return;
     const BootTime now = BootClock::now();
-    const std::string line =
-        for_terminal("waiting for " + text + " (" + format_duration(now - began) + ")");
-    if (audience.manager) audience.manager.tell("STATUS=" + line);
+    awaited.rest += " (" + format_duration(now - began) + ")";
+    const std::string line = for_terminal("waiting for " + awaited.text());
+    if (audience.manager) audience.manager.try_tell("STATUS=" + line);
     if (terminal) {
-      std::fprintf(stderr, "\r%s\033[K", cut("holdfast: " + line, columns() - 1).c_str());
+      constexpr std::string_view kBegin = "holdfast: waiting for ";
+      const std::size_t width = columns() - 1;
+      const std::string text = std::string(kBegin) + awaited.text(width - kBegin.size());
+      std::fprintf(stderr, "\r%s\033[K", cut(for_terminal(text), width).c_str());
       shown = true;
     } else if (!audience.quiet && now - logged >= kLogEvery) {
       std::fprintf(stderr, "holdfast: %s\n", line.c_str());
@@ -92,21 +95,26 @@ struct WaitNotice::State {
     }
   }
 
+  static AwaitedLock silent(const Name& name) {
+    return {
+        .name = "'" + name.display() + "'", .holder = {}, .rest = "; the engine does not answer"};
+  }
+
   // Of several names the one in whose queue we are; else the first that somebody else holds.
-  std::string what_is_awaited(Client& client) const {
-    std::optional<LockInfo> held;
+  AwaitedLock what_is_awaited(Client& client) const {
+    std::optional<AwaitedLock> held;
     for (const Name& name : names) {
-      Result<LockInfo> lock = client.inspect(name);
-      if (!lock) return "'" + name.display() + "'" + kSilent;
+      const Result<LockInfo> lock = client.inspect(name);
+      if (!lock) return silent(name);
       const bool queued =
           std::ranges::find(lock->waiters, label, &WaiterInfo::label) != lock->waiters.end();
-      if (queued || names.size() == 1) return waiting_text(*lock, label);
+      if (queued || names.size() == 1) return awaited_lock(*lock, label);
       const auto is_other = [&](const HolderInfo& holder) { return holder.label != label; };
-      if (!held && std::ranges::any_of(lock->holders, is_other)) held = std::move(*lock);
+      if (!held && std::ranges::any_of(lock->holders, is_other)) held = awaited_lock(*lock, label);
     }
-    return held ? waiting_text(*held, label)
-                : "one of " + std::to_string(names.size()) +
-                      " locks, which is just being handed over";
+    return held.value_or(AwaitedLock{.name = "one of " + std::to_string(names.size()) + " locks",
+                                     .holder = {},
+                                     .rest = ", which is just being handed over"});
   }
 
   void tell() {
@@ -118,7 +126,7 @@ struct WaitNotice::State {
         Result<Client> opened = session.open({.observer = std::make_shared<Observer>()});
         if (opened) client.emplace(std::move(*opened));
       }
-      show(client ? what_is_awaited(*client) : "'" + names.front().display() + "'" + kSilent);
+      show(client ? what_is_awaited(*client) : silent(names.front()));
     } while (pause(next_pause()));
   }
 };
@@ -148,22 +156,34 @@ WaitNotice::~WaitNotice() {
   if (state_->shown) std::fputs("\r\033[K", stderr);
 }
 
-std::string waiting_text(const LockInfo& lock, const std::string& label) {
-  std::string text = "'" + lock.name.display() + "'";
+std::string AwaitedLock::text(std::size_t max) const {
+  if (holder.empty()) return name + rest;
+  constexpr std::string_view kHeldBy = ", held by ";
+  constexpr std::size_t kLeast = 12;
+  const std::size_t others = name.size() + kHeldBy.size() + rest.size();
+  const std::size_t room = std::max(max > others ? max - others : 0, kLeast);
+  const std::string shown = holder.size() <= room ? holder : cut(holder, room - 3) + "...";
+  return name + std::string(kHeldBy) + shown + rest;
+}
+
+AwaitedLock awaited_lock(const LockInfo& lock, const std::string& label) {
+  AwaitedLock awaited{.name = "'" + lock.name.display() + "'", .holder = {}, .rest = {}};
   if (lock.holders.empty()) {
-    text += ", which is just being handed over";
+    awaited.rest = ", which is just being handed over";
   } else {
     const HolderInfo& holder = lock.holders.front();
-    text += ", held by " + shown_label(holder.label);
-    if (holder.held_for) text += " since " + format_duration(*holder.held_for);
-    if (lock.holders.size() > 1)
-      text += " and " + std::to_string(lock.holders.size() - 1) + " more";
+    awaited.holder = for_terminal(shown_label(holder.label));
+    if (holder.held_for) awaited.rest += " since " + format_duration(*holder.held_for);
+    if (lock.holders.size() > 1) {
+      awaited.rest += " and " + std::to_string(lock.holders.size() - 1) + " more";
+    }
   }
   const auto self = std::ranges::find(lock.waiters, label, &WaiterInfo::label);
   const auto before = self - lock.waiters.begin();
-  if (self != lock.waiters.end() && before > 0)
-    text += ", " + std::to_string(before) + " before us";
-  return text;
+  if (self != lock.waiters.end() && before > 0) {
+    awaited.rest += ", " + std::to_string(before) + " before us";
+  }
+  return awaited;
 }
 
 }  // namespace holdfast::cli

@@ -29,8 +29,8 @@ _holdfast() {
   claim=(
     '--ttl[how long the lock outlives a vanished holder]:duration:(10s 30s 2m 1h)'
     '(--no-wait)--wait[wait at most so long]:duration:(500ms 10s 2m 1h)'
-    '-w[wait at most so many seconds]:seconds:'
-    '(--wait -n)'{--no-wait,-n}'[try once]'
+    {--timeout,-w}'[wait at most so many seconds]:seconds:'
+    '(--wait -n)'{--no-wait,--nonblock,-n}'[try once]'
     {--conflict-exit-code,-E}'[status if it is not free in time]:status:'
     '(--permits)'{--shared,-s}'[together with other shared holders]'
     {--exclusive,-x}'[alone]'
