@@ -6,23 +6,25 @@
 
 #include "duration.h"
 #include "label.h"
+#include "run/lock_variables.h"
 #include "secrets.h"
+#include "word_list.h"
 
 namespace holdfast::cli {
 
 void ClaimOptions::add_to(CLI::App& command) {
-  command.add_option("NAME", name, "What to lock: 1 to 16384 bytes of any kind")
-      ->type_name("")
-      ->required();
+  add_word_list(command, "NAME", names,
+                "What to lock: 1 to 16384 bytes of any kind; of several names, all or none");
   command.add_option("--ttl", ttl, "How long the lock outlives a holder that vanished")
       ->type_name("DURATION")
       ->capture_default_str();
   auto* patience = command.add_option("--wait", wait, "Wait at most so long (default: no limit)")
                        ->type_name("DURATION");
-  auto* seconds = command.add_option("-w", wait_s, "The same in seconds, as flock takes it")
-                      ->type_name("SECONDS")
-                      ->excludes(patience);
-  command.add_flag("-n,--no-wait", no_wait, "Do not wait: status 75 if it is not free")
+  auto* seconds =
+      command.add_option("-w,--timeout", wait_s, "The same in seconds, as flock takes it")
+          ->type_name("SECONDS")
+          ->excludes(patience);
+  command.add_flag("-n,--no-wait,--nonblock", no_wait, "Do not wait: status 75 if it is not free")
       ->excludes(patience)
       ->excludes(seconds);
   command
@@ -62,17 +64,43 @@ Result<Duration> parse_seconds(const std::string& text) {
   return std::chrono::duration_cast<Duration>(span);
 }
 
+// Zero: try once. Nothing: as long as it takes.
+Result<std::optional<Duration>> patience_of(const ClaimOptions& options) {
+  if (options.no_wait) return std::optional(Duration::zero());
+  if (!options.wait && !options.wait_s) return std::optional<Duration>();
+  const Result<Duration> wait =
+      options.wait ? parse_duration("--wait", *options.wait) : parse_seconds(*options.wait_s);
+  if (!wait) return wait.failure();
+  return std::optional(*wait);
+}
+
+Result<std::vector<Name>> parse_names(const std::vector<std::string>& words) {
+  if (words.size() > kMaxNames) {
+    return Failure(Code::invalid_argument, "one call takes at most " + std::to_string(kMaxNames) +
+                                               " names; these are " + std::to_string(words.size()));
+  }
+  std::vector<Name> names;
+  for (const std::string& word : words) {
+    if (auto problem = Name::problem_with(word)) return Failure(Code::invalid_argument, *problem);
+    names.emplace_back(word);
+  }
+  return names;
+}
+
 }  // namespace
 
 Result<ClaimPlan> ClaimPlan::from(const ClaimOptions& options,
                                   const std::vector<std::string>& command) {
-  if (auto problem = Name::problem_with(options.name)) {
-    return Failure(Code::invalid_argument, *problem);
-  }
-  Result<Duration> ttl = parse_duration("--ttl", options.ttl);
+  Result<std::vector<Name>> names = parse_names(options.names);
+  if (!names) return names.failure();
+  const Result<Duration> ttl = parse_duration("--ttl", options.ttl);
   if (!ttl) return ttl.failure();
+  const Result<std::optional<Duration>> patience = patience_of(options);
+  if (!patience) return patience.failure();
 
-  ClaimPlan plan(options.name);
+  ClaimPlan plan;
+  plan.names = std::move(*names);
+  plan.patience = *patience;
   plan.lock.ttl = *ttl;
   // Twice the library's default: the guard of `run` needs time to end a whole family of processes.
   plan.lock.warn_before = std::min<Duration>(*ttl / 5, std::chrono::seconds(5));
@@ -80,17 +108,6 @@ Result<ClaimPlan> ClaimPlan::from(const ClaimOptions& options,
   if (options.permits > 0) {
     plan.mode = Mode::permit;
     plan.permits = options.permits;
-  }
-  if (options.no_wait) {
-    plan.patience = Duration::zero();
-  } else if (options.wait) {
-    Result<Duration> wait = parse_duration("--wait", *options.wait);
-    if (!wait) return wait.failure();
-    plan.patience = *wait;
-  } else if (options.wait_s) {
-    Result<Duration> wait = parse_seconds(*options.wait_s);
-    if (!wait) return wait.failure();
-    plan.patience = *wait;
   }
   plan.label = options.label.value_or(label_of(command));
   plan.conflict_status = options.conflict_status;
@@ -103,13 +120,27 @@ int ClaimPlan::fail(const Session& session, const Failure& failure) const {
   return failure.code() == Code::busy ? conflict_status : status;
 }
 
-LockRequest ClaimPlan::request(Client& client) const {
+std::vector<Name> ClaimPlan::sorted_names() const {
+  std::vector<Name> sorted = names;
+  std::ranges::sort(sorted);
+  const auto doubled = std::ranges::unique(sorted);
+  sorted.erase(doubled.begin(), doubled.end());
+  return sorted;
+}
+
+LockRequest ClaimPlan::request(Client& client, const Name& name) const {
   switch (mode) {
     case Mode::exclusive: return client.mutex(name, lock);
     case Mode::shared: return client.shared_mutex(name, lock).shared();
     case Mode::permit: return client.semaphore(name, permits, lock);
   }
   throw LockError(Failure(Code::invalid_argument, "no such mode"));
+}
+
+MultiLock ClaimPlan::request_all(Client& client, const std::vector<Name>& wanted) const {
+  std::vector<LockRequest> requests;
+  for (const Name& name : wanted) requests.push_back(request(client, name));
+  return MultiLock(std::move(requests));
 }
 
 Wait ClaimPlan::wait(std::stop_token stop) const {

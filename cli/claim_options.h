@@ -1,4 +1,4 @@
-// The claim of `run` and `acquire`: name, mode, ttl and patience, from options to a request.
+// The claim of `run` and `acquire`: names, mode, ttl and patience, from options to a request.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace holdfast::cli {
 
 // As typed.
 struct ClaimOptions {
-  std::string name;
+  std::vector<std::string> names;
   std::string ttl = "30s";
   std::optional<std::string> wait;    // none: as long as it takes
   std::optional<std::string> wait_s;  // as flock(1) takes it
@@ -34,9 +34,8 @@ struct ClaimOptions {
 
 // Checked. Made before anything is forked, opened or sent, so that a typing error costs nothing.
 struct ClaimPlan {
-  explicit ClaimPlan(Name what) : name(std::move(what)) {}
-
-  Name name;
+  // In the order in which the user gave them; a name may come twice.
+  std::vector<Name> names;
   Mode mode = Mode::exclusive;
   std::uint32_t permits = 1;
   LockOptions lock;
@@ -49,8 +48,11 @@ struct ClaimPlan {
   static Result<ClaimPlan> from(const ClaimOptions& options,
                                 const std::vector<std::string>& command = {});
 
-  // Throws LockError, as Client's own calls do.
-  LockRequest request(Client& client) const;
+  // Each name once, in the order in which every claim takes them: no two claims wait for each other.
+  std::vector<Name> sorted_names() const;
+  // These throw LockError, as Client's own calls do. REQUIRES: `wanted` is sorted, no name twice.
+  LockRequest request(Client& client, const Name& name) const;
+  MultiLock request_all(Client& client, const std::vector<Name>& wanted) const;
   Wait wait(std::stop_token stop) const;
   // Says why there is no lock, and returns the exit status.
   int fail(const Session& session, const Failure& failure) const;

@@ -1,7 +1,6 @@
 // holdfast release: give back a lock that `holdfast acquire` took.
 #include <CLI/CLI.hpp>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "commands.h"
 #include "handle_argument.h"
@@ -12,39 +11,30 @@ namespace {
 constexpr const char* kReleaseExamples = R"(Examples:
   holdfast release "$handle"
   echo "$handle" | holdfast release -     # no other user sees the handle
+  holdfast release "$handles"             # what `holdfast acquire a b` printed, as a whole
 
 A lock that has expired, or was taken away, is not touched: status 76 says that you did not hold it
-any more, and somebody else may have been at work. Use the same --on as for acquire.
+any more, and somebody else may have been at work. Use the same --on as for acquire. Of several handles
+each is released, whatever becomes of the others; the status is that of the first failure.
 
 Exit status: 0; 64 not a handle, 69 engine unreachable, 76 not held any more, 78 bad
 configuration.)";
 
-int release(const Session& session, const std::string& text) {
-  Result<Handle> handle = read_handle(text);
-  if (!handle) return session.fail(handle.failure());
-  Result<Client> client = session.open();
-  if (!client) return session.fail(client.failure());
-  const Result<void> released = client->release(*handle);
-  if (!released) return session.fail(released.failure());
-  if (session.json) {
-    Json object;
-    put_name(object, handle->hold().claim.name);
-    object["token"] = handle->hold().token.value();
-    object["released"] = true;
-    session.print(object);
-  }
-  return kOk;
+int release(const Session& session, const std::vector<std::string>& words) {
+  return for_each_handle(session, words, "released", [](Client& client, const Handle& handle) {
+    return client.release(handle);
+  });
 }
 
 }  // namespace
 
 void add_release(CLI::App& app, Invocation& invocation) {
-  CLI::App* command = app.add_subcommand("release", "Give back an acquired lock");
-  auto handle = std::make_shared<std::string>();
-  add_handle(*command, *handle);
+  CLI::App* command = app.add_subcommand("release", "Give back acquired locks");
+  auto words = std::make_shared<std::vector<std::string>>();
+  add_handles(*command, *words);
   command->footer(kReleaseExamples);
-  command->callback([&invocation, handle] {
-    invocation.action = [&invocation, handle] { return release(invocation.session, *handle); };
+  command->callback([&invocation, words] {
+    invocation.action = [&invocation, words] { return release(invocation.session, *words); };
   });
 }
 

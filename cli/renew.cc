@@ -1,10 +1,8 @@
 // holdfast renew: keep a lock that `holdfast acquire` took for another ttl.
 #include <CLI/CLI.hpp>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "commands.h"
-#include "duration.h"
 #include "handle_argument.h"
 
 namespace holdfast::cli {
@@ -16,34 +14,20 @@ constexpr const char* kRenewExamples = R"(Examples:
 Use the same --on as for acquire. Exit status: 0; 64 not a handle, 69 engine unreachable, 76 not
 held any more, 78 bad configuration.)";
 
-int renew(const Session& session, const std::string& text) {
-  Result<Handle> handle = read_handle(text);
-  if (!handle) return session.fail(handle.failure());
-  Result<Client> client = session.open();
-  if (!client) return session.fail(client.failure());
-  const Result<void> renewed = client->renew(*handle);
-  if (!renewed) return session.fail(renewed.failure());
-  if (session.json) {
-    const Hold& hold = handle->hold();
-    Json object;
-    put_name(object, hold.claim.name);
-    object["token"] = hold.token.value();
-    object["renewed"] = true;
-    object["ttl_ms"] = to_ms(hold.claim.ttl);
-    session.print(object);
-  }
-  return kOk;
+int renew(const Session& session, const std::vector<std::string>& words) {
+  return for_each_handle(session, words, "renewed",
+                         [](Client& client, const Handle& handle) { return client.renew(handle); });
 }
 
 }  // namespace
 
 void add_renew(CLI::App& app, Invocation& invocation) {
-  CLI::App* command = app.add_subcommand("renew", "Keep an acquired lock for another ttl");
-  auto handle = std::make_shared<std::string>();
-  add_handle(*command, *handle);
+  CLI::App* command = app.add_subcommand("renew", "Keep acquired locks for another ttl");
+  auto words = std::make_shared<std::vector<std::string>>();
+  add_handles(*command, *words);
   command->footer(kRenewExamples);
-  command->callback([&invocation, handle] {
-    invocation.action = [&invocation, handle] { return renew(invocation.session, *handle); };
+  command->callback([&invocation, words] {
+    invocation.action = [&invocation, words] { return renew(invocation.session, *words); };
   });
 }
 

@@ -14,14 +14,16 @@
 #include "duration.h"
 #include "interrupt.h"
 #include "program.h"
+#include "run/claiming.h"
+#include "run/command_words.h"
 #include "run/guard.h"
-#include "run/nesting.h"
+#include "run/held_locks.h"
 #include "run/proc_mount.h"
 #include "run/process_tree.h"
+#include "run/reentry.h"
 #include "run/renewal_feed.h"
 #include "run/runner.h"
-#include "secrets.h"
-#include "wait_notice.h"
+#include "run/service_notifier.h"
 
 namespace holdfast::cli {
 namespace {
@@ -31,12 +33,15 @@ constexpr const char* kRunExamples = R"(Examples:
   holdfast run deploy --no-wait -- make deploy || echo "somebody deploys already"
   holdfast run disk --permits 4 --wait 10m -- rsync -a src/ dst/
   holdfast run migrate --isolate -- ./migrate.sh
+  holdfast run stock ledger -- ./book.sh          # both or none
   holdfast run cleanup -n -c 'rm -rf /srv/tmp/* && date > /srv/last'
   holdfast run demo -- sh -c 'echo "my fencing token is $HOLDFAST_TOKEN"'
 
 CMD runs in a process group of its own with HOLDFAST_NAME, HOLDFAST_TOKEN, HOLDFAST_MODE and
 HOLDFAST_VALID_UNTIL_MS in its environment. If the lock is lost, CMD and all its descendants are
-ended (SIGTERM, then SIGKILL) before anybody else can hold it. When CMD ends by itself the lock is
+ended (SIGTERM, then SIGKILL) before anybody else can hold it. Of several names it takes all or
+none; HOLDFAST_NAME_1 and HOLDFAST_TOKEN_1, …_2 and so on are theirs as you gave them, HOLDFAST_LOCKS
+has them as JSON, and the loss of one ends CMD. When CMD ends by itself the lock is
 released, even if it left background processes behind. CMD and its descendants also end if two of
 the three processes of holdfast (holdfast, holdfast-guard, lock-keeper) are killed at once.
 
@@ -56,7 +61,8 @@ Exit status: CMD's own (128+N if it died of signal N); 64 bad usage, 69 engine u
 // Blocks what we forward, and SIGTTOU: we handle the terminal from the background. Ignored signals
 // (nohup) stay as they are, for us and for the command.
 sigset_t block_signals(Command& command) {
-  const sigset_t signals = without_ignored(forwarded_signals());
+  sigset_t signals = without_ignored(forwarded_signals());
+  if (getpid() == 1) sigaddset(&signals, SIGCHLD);  // Every orphan is ours: see Runner.
   sigset_t blocked = signals;
   sigaddset(&blocked, SIGTTOU);
   sigaddset(&blocked, SIGTTIN);
@@ -68,17 +74,27 @@ sigset_t block_signals(Command& command) {
   return signals;
 }
 
+// All that is known before anything is forked, opened or sent.
+struct RunPlan {
+  ClaimPlan claim;
+  std::vector<std::string> words;
+  CommandLocks locks;
+  HoldsAbove above;  // for each name, if the command may go under it
+  bool isolate = false;
+  ServiceNotifier manager;
+};
+
 class RunCommand {
  public:
-  RunCommand(const Session& session, ClaimPlan plan, std::vector<std::string> words, bool isolate,
-             std::string held)
-      : session_(session), plan_(std::move(plan)) {
-    command_.words = std::move(words);
-    command_.held = std::move(held);
-    command_.variables = {"HOLDFAST_NAME=" + plan_.name.bytes(),
-                          std::string("HOLDFAST_MODE=") + mode_name(plan_.mode)};
+  RunCommand(const Session& session, RunPlan plan)
+      : session_(session),
+        plan_(std::move(plan.claim)),
+        above_(std::move(plan.above)),
+        manager_(std::move(plan.manager)) {
+    command_.words = std::move(plan.words);
+    command_.locks = std::move(plan.locks);
     command_.output_to_stderr = session.json;
-    command_.isolate = isolate;
+    command_.isolate = plan.isolate;
   }
 
   int run() {
@@ -97,70 +113,53 @@ class RunCommand {
     if (!client) return session_.fail(client.failure());
 
     const BootTime asked = BootClock::now();
-    Result<Lease> lease = acquire(*client, asked);
-    if (interrupted_by_ != 0) return session_.interrupted_by(interrupted_by_);
-    if (!lease) return plan_.fail(session_, lease.failure());
+    Claimed claimed =
+        claim_all(session_, plan_, *client, names_to_take(plan_, above_), asked, manager_);
+    if (claimed.signal != 0) return session_.interrupted_by(claimed.signal);
+    if (!claimed.leases) return plan_.fail(session_, claimed.leases.failure());
+    HeldLocks locks(std::move(*claimed.leases), plan_.names, above_);
     waited_ = BootClock::now() - asked;
+    feed_->begin(locks);
     // A lock that was handed to us may be granted for a short time only, until we show that we are
     // there. If it cannot be renewed now, it can perhaps later; the guard knows the deadline.
-    if (lease->valid_until() - BootClock::now() < plan_.lock.ttl / 2) (void)lease->renew();
+    if (locks.valid_until() - BootClock::now() < plan_.lock.ttl / 2) (void)locks.renew();
 
-    Runner runner(guard, *lease, *plan_.lock.warn_before, signals, strangers, command_.isolate,
-                  [&] { tell_loss(*lease); });
+    Runner runner(guard, locks, *plan_.lock.warn_before, signals, strangers, command_.isolate,
+                  [&] { tell_loss(locks.weakest()); });
+    tell_held(locks);
     const RunOutcome outcome = runner.run(client->liveness_descriptor());
-    return conclude(outcome, *lease);
+    manager_.tell("STOPPING=1");
+    return conclude(outcome, locks);
   }
 
  private:
-  Result<Lease> acquire(Client& client, BootTime asked) {
-    LockRequest request = plan_.request(client);
-    Result<Lease> first = try_once(client, request);
-    if (interrupted_by_ != 0 || first || !worth_waiting(first.code()) ||
-        plan_.patience == Duration::zero()) {
-      return first;
+  void tell_held(const HeldLocks& locks) const {
+    if (!manager_) return;
+    std::string status;
+    for (std::size_t i = 0; i < plan_.names.size(); ++i) {
+      status += (i == 0 ? "holds '" : ", '") + plan_.names[i].display() + "' (token " +
+                std::to_string(locks.tokens()[i]) + ")";
     }
-    Interrupt interrupt(give_up_);
-    std::optional<WaitNotice> notice;
-    if (!plan_.quiet) notice.emplace(session_, std::vector{plan_.name}, plan_.label);
-    Result<Lease> lease =
-        plan_.patience ? request.try_acquire_until(asked + *plan_.patience, interrupt.token())
-                       : request.acquire(interrupt.token());
-    interrupted_by_ = interrupt.end();
-    return lease;
-  }
-
-  // Down is not no: a server that is away, or did not answer in time, may come back.
-  static bool worth_waiting(Code code) {
-    return code == Code::busy || code == Code::unreachable || code == Code::unknown;
-  }
-
-  // Most often it is free. If a lock ends with its process, then so may we at any time, and there
-  // is no thread to be started that could withdraw the claim.
-  Result<Lease> try_once(const Client& client, LockRequest& request) {
-    if (client.liveness_descriptor() >= 0) {
-      const ExitOnSignal at_once(session_.json);
-      return request.try_acquire();
+    if (!manager_.tell("READY=1\nSTATUS=" + for_terminal(status))) {
+      session_.warn("the service manager does not listen: it cannot know that the lock is held");
     }
-    Interrupt interrupt(give_up_);
-    Result<Lease> lease = request.try_acquire();
-    interrupted_by_ = interrupt.end();
-    return lease;
   }
 
   void tell_loss(const Lease& lease) {
-    std::string why = feed_->last_failure();
+    std::string why = feed_->last_failure(lease.name());
     if (why.empty()) {
       why = BootClock::now() < lease.valid_until() - *plan_.lock.warn_before
                 ? "somebody took it away (holdfast break?)"
                 : "it was not renewed in time (was this process stopped?)";
     }
-    loss_ = "lost the lock '" + plan_.name.display() + "': " + why + "; ending the command";
+    loss_ = "lost the lock '" + lease.name().display() + "': " + why + "; ending the command";
     session_.warn(loss_);
+    manager_.try_tell("STATUS=" + for_terminal(loss_));
   }
 
-  int conclude(const RunOutcome& outcome, Lease& lease) {
+  int conclude(const RunOutcome& outcome, HeldLocks& locks) {
     switch (outcome.how) {
-      case RunOutcome::How::ended: return after_end(outcome.status, lease);
+      case RunOutcome::How::ended: return after_end(outcome.status, locks);
       case RunOutcome::How::not_started: return not_started(outcome.error);
       case RunOutcome::How::guard_died:
         loss_ =
@@ -186,25 +185,20 @@ class RunCommand {
                                "(sysctl user.max_user_namespaces) and a /proc that may be mounted",
                            kMisconfigured);
     }
-    const bool missing = why.error == ENOENT;
-    return session_.fail(missing ? "command_not_found" : "command_not_executable",
-                         "cannot run '" + command_.words[0] + "': " + reason,
-                         missing ? kNotFound : kCannotExecute);
+    return fail_to_run(session_, command_.words[0], why.error);
   }
 
-  int after_end(int status, Lease& lease) {
+  int after_end(int status, HeldLocks& locks) {
     const BootTime ended = BootClock::now();
-    const BootTime term_at = lease.valid_until() - *plan_.lock.warn_before;
-    const Token token = lease.token();
-    const Result<void> released = lease.release();
+    const BootTime term_at = locks.valid_until() - *plan_.lock.warn_before;
+    const Result<void> released = locks.release();
     const int code = WIFSIGNALED(status) ? kSignalBase + WTERMSIG(status) : WEXITSTATUS(status);
     // Not ours although its time was not over: it was taken from us, nobody knows when, and what
     // the command did may have been done without the lock.
     if (!released && released.code() == Code::not_held && ended < term_at) {
       return session_.fail("lost",
-                           "the lock '" + plan_.name.display() +
-                               "' was taken away (holdfast break?) before the command ended with "
-                               "status " +
+                           released.message() +
+                               " (holdfast break?), before the command ended with status " +
                                std::to_string(code),
                            kLost);
     }
@@ -212,14 +206,19 @@ class RunCommand {
       session_.warn("could not release the lock, it frees itself within " +
                     format_duration(plan_.lock.ttl) + ": " + released.message());
     }
-    if (session_.json) report(token, status, code);
+    if (session_.json) report(locks.tokens(), status, code);
     return code;
   }
 
-  void report(Token token, int status, int code) const {
+  void report(const std::vector<std::uint64_t>& tokens, int status, int code) const {
+    Json locks = Json::array();
+    for (std::size_t i = 0; i < tokens.size(); ++i) {
+      put_name(locks.emplace_back(), plan_.names[i]);
+      locks[i]["token"] = tokens[i];
+    }
     Json object;
-    put_name(object, plan_.name);
-    object["token"] = token.value();
+    if (tokens.size() == 1) object = locks[0];
+    object["locks"] = std::move(locks);
     object["status"] = code;
     if (WIFSIGNALED(status)) object["signal"] = WTERMSIG(status);
     object["waited_ms"] = to_ms(waited_);
@@ -228,65 +227,41 @@ class RunCommand {
 
   const Session& session_;
   ClaimPlan plan_;
+  HoldsAbove above_;
+  ServiceNotifier manager_;
   Command command_;
   std::shared_ptr<RenewalFeed> feed_;
-  const std::function<void(int)> give_up_ = [this](int signal) { session_.give_up_on(signal); };
-  int interrupted_by_ = 0;
   Duration waited_{};
   std::string loss_;
 };
-
-// Runs the command under the lock that a run above us holds.
-int exec_command(const Session& session, std::vector<std::string> words) {
-  std::vector<char*> arguments;
-  for (std::string& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
-  execvp(arguments[0], arguments.data());
-  const int why = errno;
-  return session.fail(why == ENOENT ? "command_not_found" : "command_not_executable",
-                      "cannot run '" + words[0] + "': " + std::strerror(why),
-                      why == ENOENT ? kNotFound : kCannotExecute);
-}
 
 struct RunOptions {
   ClaimOptions claim;
   bool isolate = false;
   bool reenter = false;
+  bool notify = false;
   std::optional<std::string> shell_command;
-  std::vector<std::string> misplaced;
 };
 
 int run(const Invocation& invocation, const RunOptions& options) {
   const Session& session = invocation.session;
-  if (!options.misplaced.empty()) {
-    return session.fail(
-        Failure(Code::invalid_argument,
-                "put -- before the command: holdfast run NAME -- " + redact(options.misplaced[0])));
-  }
-  std::vector<std::string> words = invocation.command;
-  if (options.shell_command) {
-    if (!words.empty()) {
-      return session.fail(
-          Failure(Code::invalid_argument, "give a command either by -c or after --, not both"));
-    }
-    words = {"sh", "-c", *options.shell_command};
-  }
-  if (words.empty()) {
-    return session.fail(
-        Failure(Code::invalid_argument, "no command given: holdfast run NAME -- CMD…"));
-  }
-  Result<ClaimPlan> plan = ClaimPlan::from(options.claim, words);
+  Result<std::vector<std::string>> words =
+      command_words(invocation.command, options.shell_command, options.claim.names);
+  if (!words) return session.fail(words.failure());
+  Result<ClaimPlan> plan = ClaimPlan::from(options.claim, *words);
   if (!plan) return session.fail(plan.failure());
   const Result<std::string> url = session.url();
   if (!url) return session.fail(url.failure());
   // Another permit of a semaphore may be had.
-  if (plan->mode != Mode::permit && is_held_above(session, *url, plan->name)) {
-    if (options.reenter) return exec_command(session, std::move(words));
-    return session.fail(Failure(
-        Code::invalid_argument,
-        "'" + plan->name.display() +
-            "' is held by a `holdfast run` above this one, which would wait for itself; --reenter "
-            "runs the command under the lock that is held already"));
+  HoldsAbove above(plan->names.size());
+  if (plan->mode != Mode::permit) above = held_above(session, *url, plan->names);
+  if (const auto problem = problem_with_nesting(*plan, above, options.reenter)) {
+    return session.fail(Failure(Code::invalid_argument, *problem));
+  }
+  CommandLocks locks = command_locks(*plan, *url, above);
+  if (names_to_take(*plan, above).empty()) {
+    if (options.notify) ServiceNotifier::from_environment().tell("READY=1");
+    return run_under_held(session, locks, above, std::move(*words));
   }
   if (!options.isolate) {
     if (const std::optional<std::string> problem = problem_with_proc()) {
@@ -295,26 +270,30 @@ int run(const Invocation& invocation, const RunOptions& options) {
   }
   // The renewing thread needs no heap of its own: to map one takes longer than to share.
   mallopt(M_ARENA_MAX, 1);
-  return RunCommand(session, *plan, std::move(words), options.isolate, held_above(*url, plan->name))
-      .run();
+  RunPlan all{.claim = std::move(*plan),
+              .words = std::move(*words),
+              .locks = std::move(locks),
+              .above = std::move(above),
+              .isolate = options.isolate,
+              .manager = options.notify ? ServiceNotifier::from_environment() : ServiceNotifier()};
+  return RunCommand(session, std::move(all)).run();
 }
 
 }  // namespace
 
 void add_run(CLI::App& app, Invocation& invocation) {
   CLI::App* command =
-      app.add_subcommand("run", "Run a command under a lock: run NAME [OPTIONS] -- CMD ...");
+      app.add_subcommand("run", "Run a command under locks: run NAME... [OPTIONS] -- CMD ...");
   auto options = std::make_shared<RunOptions>();
   options->claim.add_to(*command);
   command->add_flag("--isolate", options->isolate,
                     "Run CMD in a pid namespace of its own, which the kernel ends as one");
   command->add_flag("--reenter", options->reenter,
                     "If a run above this one holds the lock already: run CMD under it");
+  command->add_flag("--notify", options->notify,
+                    "Tell the service manager (systemd, Type=notify) when the lock is held");
   command->add_option("-c,--command", options->shell_command, "CMD as one text, for the shell")
       ->type_name("TEXT");
-  // The words after "--" never get here; this is for the help, and to notice a missing "--".
-  command->add_option("CMD", options->misplaced, "After --: the command to run, and its arguments")
-      ->type_name("");
   command->footer(kRunExamples);
   command->callback([&invocation, options] {
     invocation.action = [&invocation, options] { return run(invocation, *options); };

@@ -34,14 +34,24 @@ std::size_t begin_of_url(std::string_view word, std::size_t scheme_end) {
   return begin;
 }
 
+// Where the first handle of a word begins; npos if it has none. "$handles" has several.
+std::size_t begin_of_handle(const std::string& word) {
+  for (std::size_t at = word.find(kHandle); at != std::string::npos;
+       at = word.find(kHandle, at + 1)) {
+    if (at == 0 || std::isspace(static_cast<unsigned char>(word[at - 1])) != 0) return at;
+  }
+  return std::string::npos;
+}
+
 // Where the secret of a word begins; its end if it has none. `is_url`: it is the value of --on.
 std::size_t begin_of_secret(const std::string& word, bool is_url) {
   constexpr std::string_view kOn = "--on=";
   const std::size_t value = word.starts_with(kOn) ? kOn.size() : 0;
   if (is_url || value > 0) return word.substr(value).starts_with('@') ? word.size() : value;
-  if (word.starts_with(kHandle)) return 0;
   const std::size_t scheme_end = word.find("://");
-  return scheme_end == std::string::npos ? word.size() : begin_of_url(word, scheme_end);
+  const std::size_t url =
+      scheme_end == std::string::npos ? word.size() : begin_of_url(word, scheme_end);
+  return std::min(url, begin_of_handle(word));
 }
 
 std::string shown_secret(const std::string& secret) {

@@ -99,14 +99,7 @@ int Session::fail(const Failure& failure) const {
     warn(failure.message());
     return exit_status_of(failure.code());
   }
-  Json error = {{"code", code_name(failure.code())}, {"message", for_terminal(failure.message())}};
-  if (const Busy* busy = failure.busy()) {
-    error["holder"] = for_terminal(busy->holder);
-    error["token"] = busy->token;
-    error["rank"] = busy->rank;
-    if (busy->expires_in) error["expires_in_ms"] = to_ms(*busy->expires_in);
-  }
-  print({{"error", error}});
+  print({{"error", describe_failure(failure)}});
   return exit_status_of(failure.code());
 }
 
@@ -134,6 +127,17 @@ void Session::give_up_on(int signal) const {
 
 void Session::warn(const std::string& message) const {
   std::fprintf(stderr, "holdfast: %s\n", for_terminal(message).c_str());
+}
+
+Json describe_failure(const Failure& failure) {
+  Json error = {{"code", code_name(failure.code())}, {"message", for_terminal(failure.message())}};
+  if (const Busy* busy = failure.busy()) {
+    error["holder"] = for_terminal(busy->holder);
+    error["token"] = busy->token;
+    error["rank"] = busy->rank;
+    if (busy->expires_in) error["expires_in_ms"] = to_ms(*busy->expires_in);
+  }
+  return error;
 }
 
 void put_name(Json& object, const Name& name) {

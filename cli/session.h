@@ -38,6 +38,9 @@ class Session {
   void warn(const std::string& message) const;
 };
 
+// {"code": …, "message": …}, and who holds it.
+Json describe_failure(const Failure& failure);
+
 // {"name": …}, and "name_hex" for a name that is not UTF-8, of which "name" is what people can read.
 void put_name(Json& object, const Name& name);
 

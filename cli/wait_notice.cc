@@ -11,6 +11,7 @@
 #include <cstring>
 #include <mutex>
 #include <optional>
+#include <string_view>
 #include <thread>
 
 #include "duration.h"
@@ -20,6 +21,8 @@ namespace holdfast::cli {
 namespace {
 
 using namespace std::chrono_literals;
+
+constexpr Duration kLogEvery = 1min;
 
 // A terminal on which a line can be erased.
 bool is_terminal() {
@@ -52,13 +55,15 @@ struct WaitNotice::State {
   const Session session;
   const std::vector<Name> names;
   const std::string label;
+  const Audience audience;
   const BootTime began = BootClock::now();
-  const bool terminal = is_terminal();
+  const bool terminal = !audience.quiet && is_terminal();
 
   std::mutex mutex;
   std::condition_variable ended_changed;
   bool ended = false;
   bool shown = false;  // a line that has to be erased
+  BootTime logged = began;
 
   // False when the wait is over.
   bool pause(Duration span) {
@@ -66,21 +71,54 @@ struct WaitNotice::State {
     return !ended_changed.wait_for(guard, span, [&] { return ended; });
   }
 
-  void show(const std::string& text) {
+  Duration first_pause() const { return terminal || audience.manager ? Duration(1s) : kLogEvery; }
+  Duration next_pause() const {
+    return terminal ? Duration(2s) : audience.manager ? Duration(10s) : kLogEvery;
+  }
+
+  void show(AwaitedLock awaited) {
     const std::scoped_lock guard(mutex);
     if (ended) return;
-    const std::string line =
-        "holdfast: waiting for " + text + " (" + format_duration(BootClock::now() - began) + ")";
+    const BootTime now = BootClock::now();
+    awaited.rest += " (" + format_duration(now - began) + ")";
+    const std::string line = for_terminal("waiting for " + awaited.text());
+    if (audience.manager) audience.manager.try_tell("STATUS=" + line);
     if (terminal) {
-      std::fprintf(stderr, "\r%s\033[K", cut(for_terminal(line), columns() - 1).c_str());
+      constexpr std::string_view kBegin = "holdfast: waiting for ";
+      const std::size_t width = columns() - 1;
+      const std::string text = std::string(kBegin) + awaited.text(width - kBegin.size());
+      std::fprintf(stderr, "\r%s\033[K", cut(for_terminal(text), width).c_str());
       shown = true;
-    } else {
-      std::fprintf(stderr, "%s\n", for_terminal(line).c_str());
+    } else if (!audience.quiet && now - logged >= kLogEvery) {
+      std::fprintf(stderr, "holdfast: %s\n", line.c_str());
+      logged = now;
     }
   }
 
+  static AwaitedLock silent(const Name& name) {
+    return {
+        .name = "'" + name.display() + "'", .holder = {}, .rest = "; the engine does not answer"};
+  }
+
+  // Of several names the one in whose queue we are; else the first that somebody else holds.
+  AwaitedLock what_is_awaited(Client& client) const {
+    std::optional<AwaitedLock> held;
+    for (const Name& name : names) {
+      const Result<LockInfo> lock = client.inspect(name);
+      if (!lock) return silent(name);
+      const bool queued =
+          std::ranges::find(lock->waiters, label, &WaiterInfo::label) != lock->waiters.end();
+      if (queued || names.size() == 1) return awaited_lock(*lock, label);
+      const auto is_other = [&](const HolderInfo& holder) { return holder.label != label; };
+      if (!held && std::ranges::any_of(lock->holders, is_other)) held = awaited_lock(*lock, label);
+    }
+    return held.value_or(AwaitedLock{.name = "one of " + std::to_string(names.size()) + " locks",
+                                     .holder = {},
+                                     .rest = ", which is just being handed over"});
+  }
+
   void tell() {
-    if (!pause(terminal ? Duration(1s) : Duration(1min))) return;
+    if (!pause(first_pause())) return;
     std::optional<Client> client;
     do {
       if (!client) {
@@ -88,23 +126,17 @@ struct WaitNotice::State {
         Result<Client> opened = session.open({.observer = std::make_shared<Observer>()});
         if (opened) client.emplace(std::move(*opened));
       }
-      for (const Name& name : names) {
-        const Result<LockInfo> lock =
-            client ? client->inspect(name) : Result<LockInfo>(Failure(Code::unreachable, {}));
-        if (!lock) {
-          show("'" + name.display() + "'; the engine does not answer");
-        } else if (!lock->holders.empty() || names.size() == 1) {
-          show(waiting_text(*lock, label));
-          break;  // One line: the first that somebody holds is the one that we wait for.
-        }
-      }
-    } while (pause(terminal ? Duration(2s) : Duration(1min)));
+      show(client ? what_is_awaited(*client) : silent(names.front()));
+    } while (pause(next_pause()));
   }
 };
 
-WaitNotice::WaitNotice(const Session& session, std::vector<Name> names, std::string label)
-    : state_(new State{
-          .session = resolved(session), .names = std::move(names), .label = std::move(label)}) {
+WaitNotice::WaitNotice(const Session& session, std::vector<Name> names, std::string label,
+                       Audience audience)
+    : state_(new State{.session = resolved(session),
+                       .names = std::move(names),
+                       .label = std::move(label),
+                       .audience = std::move(audience)}) {
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
@@ -124,22 +156,34 @@ WaitNotice::~WaitNotice() {
   if (state_->shown) std::fputs("\r\033[K", stderr);
 }
 
-std::string waiting_text(const LockInfo& lock, const std::string& label) {
-  std::string text = "'" + lock.name.display() + "'";
+std::string AwaitedLock::text(std::size_t max) const {
+  if (holder.empty()) return name + rest;
+  constexpr std::string_view kHeldBy = ", held by ";
+  constexpr std::size_t kLeast = 12;
+  const std::size_t others = name.size() + kHeldBy.size() + rest.size();
+  const std::size_t room = std::max(max > others ? max - others : 0, kLeast);
+  const std::string shown = holder.size() <= room ? holder : cut(holder, room - 3) + "...";
+  return name + std::string(kHeldBy) + shown + rest;
+}
+
+AwaitedLock awaited_lock(const LockInfo& lock, const std::string& label) {
+  AwaitedLock awaited{.name = "'" + lock.name.display() + "'", .holder = {}, .rest = {}};
   if (lock.holders.empty()) {
-    text += ", which is just being handed over";
+    awaited.rest = ", which is just being handed over";
   } else {
     const HolderInfo& holder = lock.holders.front();
-    text += ", held by " + shown_label(holder.label);
-    if (holder.held_for) text += " since " + format_duration(*holder.held_for);
-    if (lock.holders.size() > 1)
-      text += " and " + std::to_string(lock.holders.size() - 1) + " more";
+    awaited.holder = for_terminal(shown_label(holder.label));
+    if (holder.held_for) awaited.rest += " since " + format_duration(*holder.held_for);
+    if (lock.holders.size() > 1) {
+      awaited.rest += " and " + std::to_string(lock.holders.size() - 1) + " more";
+    }
   }
   const auto self = std::ranges::find(lock.waiters, label, &WaiterInfo::label);
   const auto before = self - lock.waiters.begin();
-  if (self != lock.waiters.end() && before > 0)
-    text += ", " + std::to_string(before) + " before us";
-  return text;
+  if (self != lock.waiters.end() && before > 0) {
+    awaited.rest += ", " + std::to_string(before) + " before us";
+  }
+  return awaited;
 }
 
 }  // namespace holdfast::cli

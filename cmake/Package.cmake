@@ -1,7 +1,7 @@
 # Installation, the CMake and pkg-config packages, and the .deb.
 #
 #   component  Debian package     holds
-#   command    holdfast           the command, its man page and completions
+#   command    holdfast           the command, its man page and completions, units and examples of jobs
 #   runtime    libholdfast0.1     the shared library (only with BUILD_SHARED_LIBS)
 #   develop    libholdfast-dev    headers, library, holdfastConfig.cmake, holdfast.pc
 include(CMakePackageConfigHelpers)
@@ -100,6 +100,17 @@ if(HOLDFAST_BUILD_CLI)
         DESTINATION \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_DATADIR}/zsh/\${zsh_dir}\")"
       COMPONENT command)
   endif()
+endif()
+
+# ---- Jobs ---------------------------------------------------------------------------------------
+
+# Templates do nothing until somebody enables an instance. systemd looks into lib/systemd below /usr and
+# /usr/local, whatever the library directory is called.
+if(HOLDFAST_BUILD_CLI)
+  file(GLOB units CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/examples/jobs/*@.*)
+  install(FILES ${units} DESTINATION lib/systemd/system COMPONENT command)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples/jobs
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/holdfast/examples COMPONENT command)
 endif()
 
 # ---- The .deb -----------------------------------------------------------------------------------

@@ -154,7 +154,7 @@ _holdfast() {
       return
       ;;
     --scenario | --server | --repeat | --jobs | --seed | --duration) return ;;
-    --permits | --label | --command | --conflict-exit-code | --token | --workers | --in-flight | --processes | --seconds) return ;;
+    --timeout | --permits | --label | --command | --conflict-exit-code | --token | --workers | --in-flight | --processes | --seconds) return ;;
     --minutes | --schedules | --threads | --replay) return ;;
     --names) [[ $command == bench ]] && return ;;
   esac
@@ -167,11 +167,12 @@ _holdfast() {
   local -a options=()
   case $command in
     run)
-      options=(--ttl --wait --no-wait --shared --exclusive --permits --label --quiet --isolate --reenter
-        --command --conflict-exit-code --)
+      options=(--ttl --wait --timeout --no-wait --nonblock --shared --exclusive --permits --label --quiet
+        --isolate --reenter --notify --command --conflict-exit-code --)
       ;;
     acquire)
-      options=(--ttl --wait --no-wait --shared --exclusive --permits --label --quiet --conflict-exit-code)
+      options=(--ttl --wait --timeout --no-wait --nonblock --shared --exclusive --permits --label --quiet
+        --conflict-exit-code)
       ;;
     ls) options=(--names) ;;
     break) options=(--token) ;;

@@ -29,8 +29,8 @@ _holdfast() {
   claim=(
     '--ttl[how long the lock outlives a vanished holder]:duration:(10s 30s 2m 1h)'
     '(--no-wait)--wait[wait at most so long]:duration:(500ms 10s 2m 1h)'
-    '-w[wait at most so many seconds]:seconds:'
-    '(--wait -n)'{--no-wait,-n}'[try once]'
+    {--timeout,-w}'[wait at most so many seconds]:seconds:'
+    '(--wait -n)'{--no-wait,--nonblock,-n}'[try once]'
     {--conflict-exit-code,-E}'[status if it is not free in time]:status:'
     '(--permits)'{--shared,-s}'[together with other shared holders]'
     {--exclusive,-x}'[alone]'
@@ -71,10 +71,11 @@ _holdfast() {
             _normal
           else
             _arguments $common $claim '--isolate[in a pid namespace of its own]' '--reenter[run under a lock that a run above holds]' \
-              {--command,-c}'[the command as one text]:text:' '1:lock:_holdfast_names'
+              '--notify[tell the service manager when the lock is held]' \
+              {--command,-c}'[the command as one text]:text:' '*:lock:_holdfast_names'
           fi
           ;;
-        acquire) _arguments $common $claim '1:lock:_holdfast_names' ;;
+        acquire) _arguments $common $claim '*:lock:_holdfast_names' ;;
         renew | release) _arguments $common '1:handle (- reads it from the input):' ;;
         ls) _arguments $common '--names[names only, one per line]' '1:prefix:_holdfast_names' ;;
         show) _arguments $common '1:lock:_holdfast_names' ;;

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "lock_variables.h"
+
 namespace holdfast::cli {
 
 // The command to run, and the state of signals as we got it from our parent: the command shall see the
@@ -19,7 +21,7 @@ struct Command {
   bool output_to_stderr = false;       // --json keeps standard output for the report
   bool isolate = false;                // in a pid namespace of its own, see isolation.h
   std::vector<std::string> variables;  // NAME=value, added to the environment
-  std::string held;                    // HOLDFAST_HELD, but for the token: see nesting.h
+  CommandLocks locks;
 };
 
 // Why the command is not there.

@@ -134,8 +134,8 @@ void Guard::start(const ToGuard& message, int descriptor) {
     if (init_ < 0) start_error_.error = errno;
   }
   if (start_error_.error != 0) finish();
-  command_.variables.push_back("HOLDFAST_TOKEN=" + std::to_string(message.token));
-  command_.variables.push_back("HOLDFAST_HELD=" + command_.held + std::to_string(message.token));
+  forget_lock_variables();
+  command_.variables = lock_variables(command_.locks, message.tokens);
   command_.variables.push_back("HOLDFAST_VALID_UNTIL_MS=" + std::to_string(message.valid_until_ms));
   // We keep our own copy of the descriptor open until we exit: see 1.
   child_ = start_child(command_, descriptor, message.foreground);

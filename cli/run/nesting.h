@@ -4,17 +4,28 @@
 // a holder with that token.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "session.h"
 
 namespace holdfast::cli {
 
-// The value for the command, but for the token that is written behind it: "… KEY:".
-std::string held_above(const std::string& url, const Name& name);
+std::string nesting_key(const std::string& url, const Name& name);
 
-// Whether a run above us holds the lock now. Asks the engine in a process of its own, and only if
-// HOLDFAST_HELD names the lock. REQUIRES: one thread.
-bool is_held_above(const Session& session, const std::string& url, const Name& name);
+// HOLDFAST_HELD as it was inherited.
+std::string inherited_holds();
+
+struct HeldAbove {
+  std::uint64_t token = 0;
+  Mode mode = Mode::exclusive;
+};
+
+// For each name, whether a run above us holds it now. Asks the engine in a process of its own, and only if
+// HOLDFAST_HELD names one of the locks. REQUIRES: one thread; no more than kMaxNames names.
+std::vector<std::optional<HeldAbove>> held_above(const Session& session, const std::string& url,
+                                                 const std::vector<Name>& names);
 
 }  // namespace holdfast::cli

@@ -11,10 +11,12 @@
 
 #include <sys/types.h>
 
+#include <array>
 #include <cstdint>
 
 #include "child.h"
 #include "deadlines.h"
+#include "lock_variables.h"
 
 namespace holdfast::cli {
 
@@ -29,8 +31,8 @@ struct ToGuard {
   int signal = 0;
   bool foreground = false;  // start: make the command's group the terminal's foreground group
   Deadlines deadlines{};
-  std::uint64_t token = 0;
-  std::int64_t valid_until_ms = 0;  // wall clock, for people and logs
+  std::array<std::uint64_t, kMaxNames> tokens{};  // start: of Command::locks
+  std::int64_t valid_until_ms = 0;                // wall clock, for people and logs
 };
 
 struct FromGuard {

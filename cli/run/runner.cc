@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "process_tree.h"
@@ -39,11 +40,11 @@ sigset_t forwarded_signals() {
   return signals;
 }
 
-Runner::Runner(GuardProcess& guard, const Lease& lease, Duration warn_before,
+Runner::Runner(GuardProcess& guard, const HeldLocks& locks, Duration warn_before,
                const sigset_t& signals, std::vector<pid_t> strangers, bool isolated,
                std::function<void()> on_lost)
     : guard_(guard),
-      lease_(lease),
+      locks_(locks),
       warn_before_(warn_before),
       strangers_(std::move(strangers)),
       isolated_(isolated),
@@ -64,7 +65,7 @@ Runner::~Runner() {
 
 RunOutcome Runner::run(int liveness) {
   // The callback runs on a thread of the client's; all it may do is to wake us.
-  const std::stop_callback wake(lease_.lost(), [this] {
+  const std::stop_callback wake(locks_.lost(), [this] {
     const std::uint64_t one = 1;
     [[maybe_unused]] const ssize_t written = write(lost_, &one, sizeof one);
   });
@@ -95,18 +96,18 @@ RunOutcome Runner::run(int liveness) {
 }
 
 bool Runner::start(int liveness) {
-  const BootTime valid_until = lease_.valid_until();
+  const BootTime valid_until = locks_.valid_until();
   const Duration left = valid_until - BootClock::now();
   const auto wall = std::chrono::system_clock::now() + left;
   foreground_ = terminal_.is_interactive();
-  const ToGuard message{
+  ToGuard message{
       .kind = ToGuard::Kind::start,
       .foreground = foreground_,
       // A grant that was handed over is short at first (see RunCommand): leave it half its time.
       .deadlines = deadlines_of(valid_until, std::min(warn_before_, left / 2)),
-      .token = lease_.token().value(),
       .valid_until_ms =
           std::chrono::duration_cast<std::chrono::milliseconds>(wall.time_since_epoch()).count()};
+  std::ranges::copy(locks_.tokens(), message.tokens.begin());
   return send_message(guard_.socket(), message, liveness);
 }
 
@@ -164,7 +165,20 @@ void Runner::on_stopped(int signal) {
 void Runner::on_signals() {
   signalfd_siginfo info;
   while (read(signals_, &info, sizeof info) == sizeof info) {
-    send_signal(static_cast<int>(info.ssi_signo));
+    if (info.ssi_signo == SIGCHLD) {
+      reap_orphans();
+    } else {
+      send_signal(static_cast<int>(info.ssi_signo));
+    }
+  }
+}
+
+void Runner::reap_orphans() {
+  for (;;) {
+    siginfo_t ended{};
+    if (waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) != 0 || ended.si_pid == 0) return;
+    if (ended.si_pid == guard_.keeper()) return;  // Reaped in the end, which is near.
+    waitpid(ended.si_pid, nullptr, 0);
   }
 }
 
@@ -177,7 +191,7 @@ void Runner::declare_lost() {
   lost_declared_ = true;
   on_lost_();
   send_message(guard_.socket(), ToGuard{.kind = ToGuard::Kind::lost});
-  const BootTime kill_at = std::min(deadlines_of(lease_.valid_until(), warn_before_).kill_at,
+  const BootTime kill_at = std::min(deadlines_of(locks_.valid_until(), warn_before_).kill_at,
                                     BootClock::now() + kLostGrace);
   overdue_.arm(kill_at + guard_patience(warn_before_));
 }

@@ -1,5 +1,5 @@
-// The runner: holds the lease, has the guard run the command, passes signals on and minds the
-// terminal, until the command has ended or the lock is lost. See guard.h for what can go wrong.
+// The runner: holds the locks, has the guard run the command, passes signals on and minds the
+// terminal, until the command has ended or a lock is lost. See guard.h for what can go wrong.
 // Thread safety: one thread.
 #pragma once
 
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "guard.h"
-#include "holdfast/lease.h"
+#include "held_locks.h"
 #include "protocol.h"
 #include "terminal.h"
 #include "timer.h"
@@ -23,7 +23,7 @@ struct RunOutcome {
   enum class How {
     ended,        // by itself: `status` is its wait status
     not_started,  // `error` says why
-    lost,         // ended, or not started, because the lock was lost
+    lost,         // ended, or not started, because a lock was lost
     guard_died,   // ended because nobody could have ended it in time
   };
   How how{};
@@ -35,8 +35,8 @@ struct RunOutcome {
 class Runner {
  public:
   // `strangers` are children that we had before the guard: not ours to end. `on_lost` is called
-  // once, before the command has ended. `signals` must be blocked.
-  Runner(GuardProcess& guard, const Lease& lease, Duration warn_before, const sigset_t& signals,
+  // once, before the command has ended. `signals` must be blocked; they are passed on, SIGCHLD excepted.
+  Runner(GuardProcess& guard, const HeldLocks& locks, Duration warn_before, const sigset_t& signals,
          std::vector<pid_t> strangers, bool isolated, std::function<void()> on_lost);
   ~Runner();
   Runner(const Runner&) = delete;
@@ -53,6 +53,9 @@ class Runner {
   void on_signals();
   void declare_lost();
   void send_signal(int signal);
+  // As the first process of a container we get orphans that are not of the command, such as those of
+  // `podman exec`; nobody else can reap them.
+  void reap_orphans();
   RunOutcome end_without_guard();
   // Kills everything below us but the keeper, again and again. False if some process survives.
   bool end_descendants();
@@ -60,13 +63,13 @@ class Runner {
   bool reap_descendants();
 
   GuardProcess& guard_;
-  const Lease& lease_;
+  const HeldLocks& locks_;
   const Duration warn_before_;
   const std::vector<pid_t> strangers_;
   const bool isolated_;
   const std::function<void()> on_lost_;
   int signals_ = -1;   // signalfd
-  int lost_ = -1;      // eventfd, written when the lease is lost
+  int lost_ = -1;      // eventfd, written when a lock is lost
   BootTimer overdue_;  // the guard should have been done by then
   Terminal terminal_;
   pid_t command_ = -1;

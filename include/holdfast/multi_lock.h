@@ -32,8 +32,14 @@ class [[nodiscard]] HOLDFAST_API MultiLease {
   bool held() const noexcept;
   // Triggered when the first of them is lost; see Lease::lost().
   std::stop_token lost() const;
+  // The moment until which all are surely ours. REQUIRES: not empty (LockError, closed).
+  BootTime valid_until() const;
+  // Renews each now, in addition to the background renewal; the first failure, if any.
+  Result<void> renew();
   // Releases all at the same time; the first failure, if any.
   Result<void> release();
+  // All or none: if one cannot be detached, all are released. In the order of leases(); see Lease::detach().
+  Result<std::vector<Handle>> detach();
 
  private:
   friend class MultiLock;

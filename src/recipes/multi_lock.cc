@@ -76,6 +76,44 @@ std::stop_token MultiLease::lost() const {
   return any_lost_.get_token();
 }
 
+BootTime MultiLease::valid_until() const {
+  if (leases_.empty()) throw LockError(Failure(Code::closed, "this multi-lock is empty"));
+  BootTime first = BootTime::max();
+  for (const Lease& lease : leases_) first = std::min(first, lease.valid_until());
+  return first;
+}
+
+Result<void> MultiLease::renew() {
+  Result<void> outcome;
+  for (Lease& lease : leases_) {
+    const Result<void> renewed = lease.renew();
+    if (!renewed && outcome) outcome = renewed;
+  }
+  return outcome;
+}
+
+Result<std::vector<Handle>> MultiLease::detach() {
+  std::vector<Handle> handles;
+  for (Lease& lease : leases_) {
+    const std::shared_ptr<internal::LeaseRecord> record = lease.record_;
+    Result<Handle> handle = lease.detach();
+    if (handle) {
+      handles.push_back(std::move(*handle));
+      continue;
+    }
+    internal::Locker& locker = record->locker();
+    for (const Handle& taken : handles) {
+      static_cast<void>(
+          internal::run_blocking(locker.loop(), locker.release_detached(taken.hold())));
+    }
+    leases_.erase(leases_.begin(), leases_.begin() + static_cast<std::ptrdiff_t>(handles.size()));
+    static_cast<void>(release());
+    return handle.failure();
+  }
+  leases_.clear();
+  return handles;
+}
+
 Result<void> MultiLease::release() {
   if (leases_.empty()) return {};
   const std::shared_ptr<internal::Locker> locker = leases_.front().record_->shared_locker();

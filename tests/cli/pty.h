@@ -16,10 +16,11 @@ namespace holdfast::test {
 
 class Pty {
  public:
-  Pty() : master_(posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC)) {
+  explicit Pty(unsigned short columns = 200)
+      : master_(posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC)) {
     grantpt(master_);
     unlockpt(master_);
-    const winsize size{.ws_row = 50, .ws_col = 200, .ws_xpixel = 0, .ws_ypixel = 0};
+    const winsize size{.ws_row = 50, .ws_col = columns, .ws_xpixel = 0, .ws_ypixel = 0};
     ioctl(master_, TIOCSWINSZ, &size);
   }
   ~Pty() { close(master_); }

@@ -122,15 +122,23 @@ TEST_F(SecretTitleTest, AWaitingOrMeasuringProcessHasNoPasswordInItsTitle) {
 // A handle is the key to a lock.
 TEST_F(SecretTitleTest, HandlesDoNotStayInTitles) {
   const std::string url = "redis://localhost/0?socket=" + path("socket");
-  const Output acquired = run_bare({"--on", url, "acquire", "x", "--ttl", "10m"});
+  const Output acquired = run_bare({"--on", url, "acquire", "x", "y", "--ttl", "10m"});
   ASSERT_EQ(acquired.status, 0) << acquired.err;
-  const std::string handle = acquired.out.substr(0, acquired.out.find('\n'));
+  const std::size_t end = acquired.out.find('\n');
+  const Words handles = {acquired.out.substr(0, end),
+                         acquired.out.substr(end + 1, acquired.out.size() - end - 2)};
   server_->kill(SIGSTOP);  // So that it waits.
-  Process release = start_plain({HOLDFAST_BINARY, "--on", url, "release", handle});
-  EXPECT_TRUE(eventually([&] {
-    return title_of(release.pid()).find("hf1.***") != std::string::npos;
-  })) << title_of(release.pid());
-  EXPECT_EQ(title_of(release.pid()).find(handle), std::string::npos);
+  for (const Words& words : {handles, Words{acquired.out}, Words{" " + handles[0]}}) {
+    Words all = {HOLDFAST_BINARY, "--on", url, "release"};
+    all.insert(all.end(), words.begin(), words.end());
+    Process release = start_plain(all);
+    EXPECT_TRUE(eventually([&] {
+      return title_of(release.pid()).find("hf1.***") != std::string::npos;
+    })) << title_of(release.pid());
+    for (const std::string& handle : handles) {
+      EXPECT_EQ(title_of(release.pid()).find(handle), std::string::npos);
+    }
+  }
   server_->kill(SIGCONT);
 }
 

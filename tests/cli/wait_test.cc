@@ -37,6 +37,22 @@ TEST_F(WaitTest, OnATerminalALineTellsWhoHoldsTheLockAndIsErasedInTheEnd) {
   EXPECT_EQ(second.wait().status, 0);
 }
 
+// What stands behind a long command line is what changes.
+TEST_F(WaitTest, OnANarrowTerminalTheCommandIsCutNotTheTimes) {
+  const std::string command = "echo up; exec sleep 600 # " + std::string(100, 'x');
+  Process first = start({"run", "x", "--", "sh", "-c", command});
+  ASSERT_TRUE(eventually([&] { return first.out() == "up\n"; })) << first.err();
+  Pty pty(80);
+  Process second = start_plain({HOLDFAST_BINARY, "--on", url(), "run", "x", "--", "true"},
+                               {.environment = {{"TERM", "xterm"}}, .terminal = pty.name()});
+  ASSERT_TRUE(pty.sees("... since ")) << pty.screen();
+  const std::string line = pty.screen().substr(0, pty.screen().find("\x1b[K"));
+  EXPECT_LE(line.size(), 80U) << line;
+  EXPECT_NE(line.find("held by "), std::string::npos) << line;
+  first.kill(SIGTERM);
+  EXPECT_EQ(second.wait().status, 0);
+}
+
 TEST_F(WaitTest, ALogIsNotTroubledAtOnceAndQuietIsQuiet) {
   Process first = holder();
   EXPECT_EQ(run({"run", "x", "--wait", "3s", "--", "true"}).err.find("waiting"), std::string::npos);
@@ -128,6 +144,8 @@ TEST_F(WaitTest, OptionsOfFlockAreUnderstood) {
   EXPECT_EQ(run({"run", "x", "-n", "-E", "9", "-c", "true"}).status, 9);
   EXPECT_EQ(run({"run", "x", "-w", "0.2", "-E", "0", "-c", "true"}).status, 0);
   EXPECT_EQ(run({"run", "x", "-x", "-w", "1", "-c", "true"}).status, 75);
+  EXPECT_EQ(run({"run", "x", "--nonblock", "-E", "9", "-c", "true"}).status, 9);
+  EXPECT_EQ(run({"run", "x", "--timeout", "0.2", "-c", "true"}).status, 75);
   EXPECT_EQ(run({"acquire", "x", "-n", "-E", "1"}).status, 1);
   first.kill(SIGTERM);
   first.wait();

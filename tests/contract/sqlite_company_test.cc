@@ -308,4 +308,24 @@ TEST_F(SqliteCompanyTest, TheFilesBesideItMayBeOpenToAGroupToWhichTheDatabaseIs)
   expect_usable();
 }
 
+// ---- A hostile member of the group (tests/cli/shared_users_test.cc has the others) --------------
+
+// Sockets of dead processes are removed. The member writes their numbers into the database, and decides where the
+// directory leads once it was checked.
+TEST_F(SqliteStrangerTest, NoFileElsewhereIsRemovedForADeadProcess) {
+  const std::filesystem::path shared = folder() / "shared" / "locks.db";
+  Client client = Client::open("sqlite://" + shared.string() + "?group=nogroup").value();
+  struct stat live{};
+  ASSERT_EQ(stat((shared.string() + "-live").c_str(), &live), 0);
+  Backdoor(shared).execute("INSERT INTO process VALUES(4711, " + std::to_string(live.st_dev) +
+                           ", " + std::to_string(live.st_ino) + ", 1, 1, 1, 'a dead one')");
+  const std::filesystem::path elsewhere = folder() / "private";
+  ASSERT_EQ(mkdir(elsewhere.c_str(), 0700), 0);
+  ASSERT_TRUE(make_file(elsewhere / "4711", 0600));
+  ASSERT_EQ(symlink(elsewhere.c_str(), (shared.string() + "-wake").c_str()), 0);
+  EXPECT_EQ(outcome_of(client.mutex("x").try_acquire()), "granted");
+  EXPECT_EQ(Backdoor(shared).number("SELECT count(*) FROM process WHERE id = 4711"), 0);
+  EXPECT_TRUE(std::filesystem::exists(elsewhere / "4711"));
+}
+
 }  // namespace holdfast::contract

@@ -82,6 +82,27 @@ TEST_F(MultiLockOnADeadLink, IsDestroyedWithinOneReleaseTimeout) {
   EXPECT_LT(BootClock::now() - begin, 5s);
 }
 
+TEST_F(MultiLockOnADeadLink, DetachesAllOfThem) {
+  MultiLease all = client_.multi_lock({"b", "a"}).acquire().value();
+  ASSERT_EQ(outcome_of(all.renew()), "granted");
+  EXPECT_GT(all.valid_until(), BootClock::now());
+  const std::vector<Handle> handles = all.detach().value();
+  ASSERT_EQ(handles.size(), 2U);
+  EXPECT_EQ(handles[0].hold().claim.name, Name("a"));
+  EXPECT_TRUE(all.leases().empty());
+  for (const Handle& handle : handles) EXPECT_EQ(why(direct_.release(handle)), "");
+}
+
+TEST_F(MultiLockOnADeadLink, DetachesNoneIfOneIsLost) {
+  MultiLease all = client_.multi_lock({"a", "b", "c"}).acquire().value();
+  ASSERT_EQ(why(direct_.evict("b", all.token("b"))), "");
+  EXPECT_EQ(outcome_of(all.renew()), "not_held");
+  EXPECT_EQ(outcome_of(all.detach()), "not_held");
+  for (const char* name : {"a", "b", "c"}) {
+    EXPECT_TRUE(eventually([&] { return direct_.inspect(name).value().holders.empty(); })) << name;
+  }
+}
+
 TEST(MultiLockRequests, MustBeSortedAndOfOneClient) {
   test::RedisServer server;
   Client one = Client::open(server.url()).value();

@@ -64,7 +64,8 @@ done
 
 # Contents.
 for deb in "$work"/*.deb; do dpkg-deb -x "$deb" "$work/root"; done
-for file in bin/holdfast include/holdfast/holdfast.h lib/*/cmake/holdfast/holdfastConfig.cmake; do
+for file in bin/holdfast include/holdfast/holdfast.h lib/*/cmake/holdfast/holdfastConfig.cmake \
+  lib/systemd/system/holdfast@.service share/doc/holdfast/examples/jobs/holdfast.cron; do
   compgen -G "$work/root/usr/$file" >/dev/null ||
     compgen -G "$work/root/usr/${file/\*\//}" >/dev/null || fail "no /usr/$file"
 done

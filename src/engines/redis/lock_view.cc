@@ -41,12 +41,16 @@ std::int64_t moment_in(const Reply& reply) {
   return std::clamp<std::int64_t>(reply.as_number(), 0, std::int64_t{1} << 53);
 }
 
-HolderInfo exclusive_holder(const std::string& word, std::int64_t pttl_ms, Token token) {
+HolderInfo exclusive_holder(const std::string& word, std::int64_t pttl_ms, Token token,
+                            std::int64_t now_us) {
   HolderInfo holder{.label = kForeignLabel};
   if (const std::optional<WordOwner> owner = owner_of(word)) {
     holder.id = owner->id;
     holder.label = owner->label;
     holder.token = token;
+    // A token is the clock at its grant, to a millisecond, unless it had to be above one from ahead of the clock.
+    const auto now = static_cast<std::uint64_t>(now_us);
+    if (token.value() <= now) holder.held_for = since(now_us, token.value());
   }
   if (pttl_ms >= 0) holder.expires_in = ttl_of_ms(pttl_ms);
   return holder;
@@ -125,7 +129,8 @@ LockInfo lock_info(const Name& name, const Reply& reply) {
     info.holders =
         group_holders(reply.at(3), reply.at(4), permits ? Mode::permit : Mode::shared, now_us);
   } else if (reply.at(0).kind == Reply::Kind::bulk) {
-    info.holders.push_back(exclusive_holder(word, reply.at(1).as_number(), info.last_token));
+    info.holders.push_back(
+        exclusive_holder(word, reply.at(1).as_number(), info.last_token, now_us));
   }
   info.waiters = waiters_in(reply.at(5), now_us);
   return info;

@@ -6,7 +6,10 @@ DatabaseFiles::Found DatabaseFiles::check(const std::filesystem::path& database,
                                           const Ownership& ownership) {
   const std::string path = database.string();
   const std::optional<struct stat> main = status_of(path);
-  if (!main) return {.beside = {.user = ownership.user}, .database = {}};
+  if (!main) {
+    return {.beside = {.user = ownership.user, .writers = 0, .group = ownership.group},
+            .database = {}};
+  }
   require_file(*main, path, ownership);
   Found found{.beside = ownership.beside(*main),
               .database = {.complete = main->st_size > 0,

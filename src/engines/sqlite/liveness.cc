@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "engines/sqlite/lock_owner.h"
+#include "engines/sqlite/shared_files.h"
 #include "wire/sqlite.h"
 
 namespace holdfast::internal {
@@ -90,7 +91,9 @@ sqlite::Error not_for_others(const std::string& path, pid_t pid) {
 }
 
 int open_ours(const std::string& path, const Ownership& ownership) {
-  const int descriptor = open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (ownership.group) make_shared_file(path, *ownership.group);
+  const int create = ownership.group ? 0 : O_CREAT;
+  const int descriptor = open(path.c_str(), O_RDWR | create | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (descriptor < 0) {
     sqlite::throw_at_limit(errno);
     throw sqlite::Error(sqlite::Error::kRefused,

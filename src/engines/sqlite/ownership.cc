@@ -7,6 +7,7 @@
 #include <cstring>
 #include <utility>
 
+#include "engines/sqlite/shared_files.h"
 #include "wire/sqlite.h"
 
 namespace holdfast::internal {
@@ -25,6 +26,25 @@ std::string permissions(mode_t mode) {
   return digits;
 }
 
+// What every member can open, and nobody else. Members can give names in the directory to any file that the system
+// lets them link, hence the second name.
+void require_shared(const struct stat& file, const std::string& path, const SharedGroup& group) {
+  const bool directory = S_ISDIR(file.st_mode);
+  const mode_t mode = directory ? kSharedDirectory : kSharedFile;
+  const std::string now = path + " (uid " + std::to_string(file.st_uid) + ", gid " +
+                          std::to_string(file.st_gid) + ", mode " + permissions(file.st_mode) +
+                          ") ";
+  if (file.st_gid != group.id()) {
+    refuse(now + "is not of the group '" + group.name() + "'; run chgrp " + group.name() +
+           " on it");
+  }
+  if ((file.st_mode & 07777) != mode) {
+    refuse(now + "is not shared by the group '" + group.name() + "' alone; run chmod " +
+           permissions(mode) + " on it");
+  }
+  if (!directory && file.st_nlink > 1) refuse(now + "has several hard links; leave it only one");
+}
+
 void require_writers(const struct stat& file, const std::string& path, mode_t writers) {
   if ((file.st_mode & kOthersWrite & ~writers) == 0) return;
   refuse(path + " (uid " + std::to_string(file.st_uid) + ", mode " + permissions(file.st_mode) +
@@ -33,10 +53,12 @@ void require_writers(const struct stat& file, const std::string& path, mode_t wr
 
 }  // namespace
 
-Ownership Ownership::of_this_process() { return {.user = geteuid(), .writers = S_IWGRP}; }
+Ownership Ownership::of_this_process(std::optional<SharedGroup> group) {
+  return {.user = geteuid(), .writers = S_IWGRP, .group = std::move(group)};
+}
 
 Ownership Ownership::beside(const struct stat& database) const {
-  return {.user = user, .writers = writers & database.st_mode};
+  return {.user = user, .writers = writers & database.st_mode, .group = group};
 }
 
 std::optional<struct stat> status_of(const std::string& path) {
@@ -76,11 +98,16 @@ bool PinnedFile::in_place() const {
 }
 
 bool trusted(uid_t owner, const Ownership& ownership) {
-  return owner == ownership.user || owner == 0;
+  return owner == ownership.user || owner == 0 || (ownership.group && ownership.group->has(owner));
 }
 
 void require_owner(const struct stat& file, const std::string& path, const Ownership& ownership) {
   if (trusted(file.st_uid, ownership)) return;
+  if (ownership.group) {
+    refuse(path + " belongs to uid " + std::to_string(file.st_uid) +
+           ", who is neither root nor in the group '" + ownership.group->name() +
+           "'; remove it if somebody planted it, or add its owner to the group");
+  }
   refuse(path + " belongs to uid " + std::to_string(file.st_uid) + ", not to uid " +
          std::to_string(ownership.user) +
          " of this process or to root; run as its owner, or put the database into a directory of "
@@ -91,6 +118,7 @@ void require_file(const struct stat& file, const std::string& path, const Owners
   // The owner first: a stranger's symbolic link is a stranger's file.
   require_owner(file, path, ownership);
   if (!S_ISREG(file.st_mode)) refuse(path + " is not a regular file; remove it");
+  if (ownership.group) return require_shared(file, path, *ownership.group);
   require_writers(file, path, ownership.writers);
 }
 
@@ -98,6 +126,7 @@ void require_directory(const struct stat& file, const std::string& path,
                        const Ownership& ownership) {
   require_owner(file, path, ownership);
   if (!S_ISDIR(file.st_mode)) refuse(path + " is not a directory; remove it");
+  if (ownership.group) return require_shared(file, path, *ownership.group);
   require_writers(file, path, ownership.writers);
 }
 
@@ -106,6 +135,7 @@ void require_parent(const std::filesystem::path& database, const Ownership& owne
   const std::optional<struct stat> found = status_of(path);
   if (!found) refuse(path + " does not exist");
   const struct stat& status = *found;
+  if (ownership.group) return require_directory(status, "its directory " + path, ownership);
   if (!trusted(status.st_uid, ownership)) {
     refuse("its directory " + path + " belongs to uid " + std::to_string(status.st_uid) +
            ", who can replace the database; use a directory of uid " +

@@ -1,6 +1,13 @@
 // Ownership: whose files a lock database may consist of. In a directory that several users can
 // write to (/tmp), another user can create a file under one of our names before we do: its owner
 // could then read, change, lock or replace what we rely on.
+//
+//                   of one user                          of a group (?group=NAME)
+//   owner           the user, or root                    any member, or root
+//   group           any                                  that group
+//   files           no more writers than the database    mode 0660, one name each
+//   its directory   not writable by everybody, or sticky mode 2770, nobody else's
+//   symbolic link   to the database itself, of our own   never
 #pragma once
 
 #include <sys/stat.h>
@@ -9,6 +16,8 @@
 #include <optional>
 #include <string>
 
+#include "engines/sqlite/shared_group.h"
+
 namespace holdfast::internal {
 
 // Which owner and which permissions a file may have. One policy governs all files of a database.
@@ -16,10 +25,12 @@ struct Ownership {
   uid_t user = 0;  // may own them; root may as well
   // Write permissions beyond the owner's that a file may grant: bits of S_IWGRP | S_IWOTH.
   mode_t writers = 0;
+  // Whose members share the database. Then their files have one mode, and `writers` means nothing.
+  std::optional<SharedGroup> group;
 
   // This process's own files. A group may write to the database file if its owner has said so by
   // the file's mode; the files beside it must not be open to more users than the database is.
-  static Ownership of_this_process();
+  static Ownership of_this_process(std::optional<SharedGroup> group = std::nullopt);
   Ownership beside(const struct stat& database) const;
 };
 

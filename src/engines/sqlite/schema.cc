@@ -1,14 +1,17 @@
 #include "engines/sqlite/schema.h"
 
+#include <fcntl.h>
 #include <linux/magic.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
 #include <cstring>
+#include <system_error>
 
 #include "engines/kit/url_reader.h"
 #include "engines/sqlite/boot.h"
+#include "engines/sqlite/shared_files.h"
 
 namespace holdfast::internal {
 
@@ -128,48 +131,125 @@ Result<StoreOptions> store_options(const Url& url) {
     reader.require(*sync == "full" || *sync == "normal", "sync is normal or full");
     options.sync_every_commit = *sync == "full";
   }
+  reader.text("group", options.group, 255);
   if (const Result<void> read = reader.finish(); !read) return read.failure();
   return options;
 }
 
-Result<std::filesystem::path> prepare_file(const std::filesystem::path& path,
-                                           const Ownership& ownership) try {
-  const auto unusable = [&](const std::string& why) {
-    return Failure(Code::misconfigured, "the lock database " + path.string() + ": " + why);
-  };
-  const auto reason = [] { return std::string(std::strerror(errno)); };
+Result<Ownership> ownership_of(const StoreOptions& options) {
+  if (options.group.empty()) return Ownership::of_this_process();
+  Result<SharedGroup> group = SharedGroup::find(options.group);
+  if (!group) return group.failure();
+  return Ownership::of_this_process(std::move(*group));
+}
+
+namespace {
+
+Failure unusable(const std::filesystem::path& path, const std::string& why) {
+  return {Code::misconfigured, "the lock database " + path.string() + ": " + why};
+}
+
+// The path without symbolic links, of a file that is there now, made if it was missing.
+Result<std::filesystem::path> find_or_make(const std::filesystem::path& path,
+                                           const Ownership& ownership) {
   // mknod and stat, never open and close: closing any descriptor of the file would free the locks
   // that SQLite holds on it for another client of this process.
   if (mknod(path.c_str(), S_IFREG | 0600, 0) != 0 && errno != EEXIST) {
-    if (errno == ENOENT) return unusable("its directory does not exist; create it first");
-    return unusable("cannot be created (" + reason() + "); check the permissions of its directory");
+    if (errno == ENOENT) {
+      return unusable(path, "its directory does not exist; create it first");
+    }
+    return unusable(path, std::string("cannot be created (") + std::strerror(errno) +
+                              "); check the permissions of its directory");
   }
   // Through a stranger's link we would be led to a database of the stranger's choice.
   const std::optional<struct stat> named = status_of(path.string());
   if (named && S_ISLNK(named->st_mode)) require_owner(*named, path.string(), ownership);
   std::error_code error;
-  const std::filesystem::path real = std::filesystem::canonical(path, error);
-  if (error) return unusable("cannot be resolved (" + error.message() + ")");
+  std::filesystem::path real = std::filesystem::canonical(path, error);
+  if (error) return unusable(path, "cannot be resolved (" + error.message() + ")");
   require_parent(real, ownership);
-  struct stat file{};
-  if (stat(real.c_str(), &file) != 0) return unusable(reason());
-  if (trusted(file.st_uid, ownership) && access(real.c_str(), R_OK | W_OK) != 0) {
-    return unusable("cannot be opened for writing (" + reason() +
-                    "); check the permissions of the file and of its directory");
+  return real;
+}
+
+// Whether every user may give a second name to a file of root's. As root, SQLite makes the owner of the database the
+// owner of its log.
+bool users_link_files_of_others() {
+  char word = '1';
+  const int descriptor = open("/proc/sys/fs/protected_hardlinks", O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return false;
+  const bool known = read(descriptor, &word, 1) == 1;
+  close(descriptor);
+  return known && word == '0';
+}
+
+// The same for a group. Its members may be hostile to each other, and can put links under every name in the directory:
+// so no link is followed there, and all is made before it can be found (see shared_files.h). The log and its index
+// are made with the database and not later, because their absence tells that they were removed.
+Result<std::filesystem::path> find_or_make_shared(const std::filesystem::path& path,
+                                                  const Ownership& ownership) {
+  if (users_link_files_of_others()) {
+    return unusable(path,
+                    "users may link files of others on this machine, which a member of the group "
+                    "could turn against root; run sysctl fs.protected_hardlinks=1");
   }
-  if (!S_ISREG(file.st_mode)) return unusable("it is not a regular file");
+  const std::filesystem::path folder = std::filesystem::absolute(path).parent_path();
+  std::optional<struct stat> named = status_of(folder.string());
+  if (!named) {
+    std::error_code error;
+    const std::filesystem::path above = std::filesystem::canonical(folder.parent_path(), error);
+    if (error) return unusable(path, "the directory above its own does not exist; create it first");
+    require_parent(above / folder.filename(), {.user = ownership.user, .writers = 0, .group = {}});
+    make_shared_directory((above / folder.filename()).string(), *ownership.group);
+    named = status_of(folder.string());
+  }
+  if (named && S_ISLNK(named->st_mode) && named->st_uid != 0) {
+    return unusable(path, "its directory is a symbolic link; name the directory itself");
+  }
+  const std::filesystem::path real = std::filesystem::canonical(folder) / path.filename();
+  require_parent(real, ownership);
+  if (!status_of(real.string())) {
+    for (const char* part : {"-wal", "-shm", ""}) {
+      make_shared_file(real.string() + part, *ownership.group);
+    }
+  }
+  const std::optional<struct stat> file = status_of(real.string());
+  if (!file) return unusable(path, "it was removed while it was opened");
+  require_file(*file, real.string(), ownership);
+  return real;
+}
+
+}  // namespace
+
+Result<std::filesystem::path> prepare_file(const std::filesystem::path& path,
+                                           const Ownership& ownership) try {
+  Result<std::filesystem::path> found =
+      ownership.group ? find_or_make_shared(path, ownership) : find_or_make(path, ownership);
+  if (!found) return found.failure();
+  const std::filesystem::path& real = *found;
+  const auto reason = [] { return std::string(std::strerror(errno)); };
+  struct stat file{};
+  if (stat(real.c_str(), &file) != 0) return unusable(path, reason());
+  if (trusted(file.st_uid, ownership) && access(real.c_str(), R_OK | W_OK) != 0) {
+    return unusable(path, "cannot be opened for writing (" + reason() +
+                              "); check the permissions of the file and of its directory");
+  }
+  if (!S_ISREG(file.st_mode)) return unusable(path, "it is not a regular file");
   // Two names would have two write-ahead logs, and damage it.
-  if (file.st_nlink > 1) return unusable("it has several hard links; leave it only one");
+  if (file.st_nlink > 1) return unusable(path, "it has several hard links; leave it only one");
   struct statfs file_system{};
-  if (statfs(real.c_str(), &file_system) != 0) return unusable(reason());
+  if (statfs(real.c_str(), &file_system) != 0) return unusable(path, reason());
   if (const char* kind = network_file_system(file_system.f_type)) {
-    return unusable(std::string("it is on a network file system (") + kind +
-                    "), where file locks cannot be trusted; put it on a local disk, or use a "
-                    "server engine");
+    return unusable(path,
+                    std::string("it is on a network file system (") + kind +
+                        "), where file locks cannot be trusted; put it on a local disk, or use a "
+                        "server engine");
   }
   return real;
 } catch (const sqlite::Error& error) {
   return error.failure(path);
+} catch (const std::system_error& error) {
+  return unusable(path, std::string("cannot be used (") + error.what() +
+                            "); check the permissions of its directory");
 }
 
 Prepared prepare_tables(sqlite::Database& database, const StoreOptions& options,

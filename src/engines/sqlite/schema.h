@@ -12,15 +12,19 @@ namespace holdfast::internal {
 struct StoreOptions {
   std::filesystem::path path;
   bool sync_every_commit = false;  // ?sync=full
+  std::string group;               // ?group=NAME; empty: of one user
 };
 
 // From sqlite:///absolute/path?sync=full or sqlite:relative/path.
 Result<StoreOptions> store_options(const Url& url);
 
+// Of this process' user, or of the group. misconfigured if there is no such group, or we are not in it.
+Result<Ownership> ownership_of(const StoreOptions& options);
+
 // Creates the file (readable by its owner alone) if it is missing; refuses what others own or could
 // replace (see ownership.h), and network file systems, where neither file locks nor wake-ups can be
 // trusted. Returns the file's one true path, without symbolic links: the files beside it are found
-// by it.
+// by it. For a group it makes the directory, too, and follows no link at all.
 Result<std::filesystem::path> prepare_file(const std::filesystem::path& path,
                                            const Ownership& ownership);
 

@@ -20,10 +20,11 @@ namespace {
 
 class SqliteEngine final : public Engine {
  public:
-  SqliteEngine(StoreOptions store, Runtime& runtime, const ClientOptions& options)
+  SqliteEngine(StoreOptions store, Ownership ownership, Runtime& runtime,
+               const ClientOptions& options)
       : Engine(runtime),
         options_(std::move(store)),
-        ownership_(Ownership::of_this_process()),
+        ownership_(std::move(ownership)),
         label_(options.label),
         request_timeout_(options.request_timeout),
         known_(sqlite_guarantees()),
@@ -116,9 +117,11 @@ Task<Result<Examination>> SqliteEngine::examine(Deadline deadline) {
   found.server = "SQLite in " + options_.path.string();
   found.settings.push_back({"synchronous", options_.sync_every_commit ? "FULL" : "NORMAL"});
   found.settings.push_back({"journal_mode", "WAL"});
+  const std::string whose = ownership_.group
+                                ? "is shared by the group '" + ownership_.group->name() + "'"
+                                : "belongs to this user";
   found.findings.push_back({Severity::good, "sqlite-file",
-                            "the file is on this machine, belongs to this user, and can be locked",
-                            ""});
+                            "the file is on this machine, " + whose + ", and can be locked", ""});
   static_cast<void>(known_.learn(std::move(found)));
   co_return *known_.last();
 }
@@ -396,24 +399,6 @@ Task<void> SqliteEngine::close() {
 
 }  // namespace
 
-Guarantees sqlite_guarantees() {
-  return Guarantees{
-      .engine = "sqlite",
-      .recipe = "table",
-      .exclusion = Exclusion::linearizable,
-      .token = TokenStrength::durable_one_node,
-      .wake_up = WakeUp::push,
-      .fairness = Fairness::fifo,
-      .shared_mode = true,
-      .permit_mode = true,
-      .records = true,
-      .min_ttl = std::chrono::milliseconds(10),
-      .notes =
-          "One machine, one local file of one user. A dead process is noticed at once. A file that "
-          "is "
-          "removed or replaced under its clients ends their locks; tokens go on above the clock."};
-}
-
 Result<std::unique_ptr<Engine>> open_sqlite_engine(const Url& url, Runtime& runtime,
                                                    const ClientOptions& options) {
   Result<StoreOptions> store = store_options(url);
@@ -423,7 +408,9 @@ Result<std::unique_ptr<Engine>> open_sqlite_engine(const Url& url, Runtime& runt
                    "this process runs in a time namespace of its own, so it cannot share a lock "
                    "database with others; use a server engine");
   }
-  Result<std::filesystem::path> prepared = prepare_file(store->path, Ownership::of_this_process());
+  Result<Ownership> ownership = ownership_of(*store);
+  if (!ownership) return ownership.failure();
+  Result<std::filesystem::path> prepared = prepare_file(store->path, *ownership);
   if (!prepared) return prepared.failure();
   store->path = *prepared;
   if (Liveness::inherited_by_fork(store->path)) {
@@ -432,7 +419,8 @@ Result<std::unique_ptr<Engine>> open_sqlite_engine(const Url& url, Runtime& runt
                        " open when it forked, and SQLite cannot be opened a second time then; "
                        "open clients after fork(), or exec() first");
   }
-  auto engine = std::make_unique<SqliteEngine>(std::move(*store), runtime, options);
+  auto engine =
+      std::make_unique<SqliteEngine>(std::move(*store), std::move(*ownership), runtime, options);
   if (const Result<void> opened = engine->open(); !opened) return opened.failure();
   return std::unique_ptr<Engine>(std::move(engine));
 }

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <system_error>
 
+#include "engines/sqlite/shared_files.h"
 #include "wire/sqlite.h"
 
 namespace holdfast::internal {
@@ -60,7 +61,9 @@ std::string WakeSocket::address_of(ProcessId process) const {
 
 void WakeSocket::make_directory() {
   if (directory_descriptor_ >= 0) return;
-  if (mkdir(directory_.c_str(), 0700) != 0 && errno != EEXIST) {
+  if (ownership_.group) {
+    make_shared_directory(directory_.string(), *ownership_.group);
+  } else if (mkdir(directory_.c_str(), 0700) != 0 && errno != EEXIST) {
     throw std::system_error(errno, std::generic_category(), directory_.string());
   }
   const int descriptor = open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -91,13 +94,25 @@ void WakeSocket::listen(OnMessage on_message) {
     close(descriptor);
     throw std::system_error(error, std::generic_category(), "socket in " + directory_.string());
   }
+  try {
+    if (ownership_.group) share_socket(address_of(me_));
+  } catch (...) {
+    close(descriptor);
+    throw;
+  }
   receiver_ = std::make_unique<DescriptorWatch>(
       runtime_, descriptor, [this, callback = std::move(on_message)] { receive(callback); });
 }
 
 void WakeSocket::forget(ProcessId process) {
-  const std::filesystem::path socket = directory_ / std::to_string(process);
-  unlink(socket.c_str());
+  // By the descriptor that was checked: in a directory of a group a member could put a link in its place, and the
+  // number into the database, and have us remove a file of that name elsewhere.
+  try {
+    make_directory();
+    unlink(address_of(process).c_str());
+  } catch (const std::system_error&) {
+    // It stays, and harms nobody.
+  }
 }
 
 void WakeSocket::receive(const OnMessage& on_message) {

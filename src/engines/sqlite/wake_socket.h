@@ -1,7 +1,7 @@
 // WakeSocket: tells a waiter in another process that it has the lock, without its reading the
 // database. One datagram socket per client that waits, in the directory DB-wake. A message is a
 // hint with the facts in it; the database alone decides, and a waiter whose message is lost finds
-// out by looking. The directory is its owner's alone (checked each time that it is opened): a
+// out by looking. The directory is its owner's or group's alone (checked each time that it is opened): a
 // message is believed, so nobody else may send one.
 #pragma once
 

@@ -69,21 +69,23 @@ LockInfo LockView::describe_lock(const Name& name, const std::vector<SeenNode>& 
     const SeenNode& one = seen[i];
     const ClaimId id = one.node.claim.value_or(ClaimId());
     if (one.node.mode == Mode::permit) info.permits = one.node.permits;
+    const WallTime asked{std::chrono::milliseconds(one.stat.ctime_ms)};
+    const Duration since_asked = std::max<Duration>(runtime_.wall() - asked, Duration(0));
     if (holds(nodes, i)) {
-      HolderInfo holder{.id = id, .mode = one.node.mode, .token = one.token(), .label = one.label};
-      // From when it is there; how long it waited nobody knows. (It can last half as long again as
-      // its ttl: see SessionProof.)
+      // How long it waited nobody knows: its node tells when it asked.
+      HolderInfo holder{.id = id,
+                        .mode = one.node.mode,
+                        .token = one.token(),
+                        .label = one.label,
+                        .held_for = since_asked};
+      // It can last half as long again as its ttl: see SessionProof.
       if (one.data) holder.expires_in = one.data->ttl;
       holder.details = {{"session", session_text(one.stat.owner)}};
       info.last_token = std::max(info.last_token, holder.token);
       info.holders.push_back(std::move(holder));
     } else {
-      const WallTime asked{std::chrono::milliseconds(one.stat.ctime_ms)};
       info.waiters.push_back(
-          {.id = id,
-           .mode = one.node.mode,
-           .label = one.label,
-           .waited_for = std::max<Duration>(runtime_.wall() - asked, Duration(0))});
+          {.id = id, .mode = one.node.mode, .label = one.label, .waited_for = since_asked});
     }
   }
   return info;
