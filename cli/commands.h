@@ -25,6 +25,7 @@ void add_acquire(CLI::App& app, Invocation& invocation);
 void add_renew(CLI::App& app, Invocation& invocation);
 void add_release(CLI::App& app, Invocation& invocation);
 void add_ls(CLI::App& app, Invocation& invocation);
+void add_jobs(CLI::App& app, Invocation& invocation);
 void add_show(CLI::App& app, Invocation& invocation);
 void add_break(CLI::App& app, Invocation& invocation);
 void add_engines(CLI::App& app, Invocation& invocation);

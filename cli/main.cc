@@ -13,6 +13,8 @@ namespace {
 
 constexpr const char* kCommandExamples = R"(Examples:
   holdfast run nightly -- ./report.sh     run a command under a lock
+  holdfast run nightly --once-per 1d -- ./report.sh
+                                          on one machine per day
   holdfast ls                             who holds what
   holdfast doctor                         whether the server can keep locks
   holdfast run --help                     everything about one command
@@ -31,8 +33,8 @@ struct CommandEntry {
 constexpr CommandEntry kCommands[] = {
     {"run", &add_run},         {"acquire", &add_acquire}, {"renew", &add_renew},
     {"release", &add_release}, {"ls", &add_ls},           {"show", &add_show},
-    {"break", &add_break},     {"doctor", &add_doctor},   {"engines", &add_engines},
-    {"schema", &add_schema},   {"bench", &add_bench},
+    {"jobs", &add_jobs},       {"break", &add_break},     {"doctor", &add_doctor},
+    {"engines", &add_engines}, {"schema", &add_schema},   {"bench", &add_bench},
 };
 constexpr Program kPrograms[] = {
     {"sim", "Explore schedules of a simulated world", "holdfast-sim", "holdfast"},

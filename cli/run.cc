@@ -18,6 +18,7 @@
 #include "run/command_words.h"
 #include "run/guard.h"
 #include "run/held_locks.h"
+#include "run/once.h"
 #include "run/proc_mount.h"
 #include "run/process_tree.h"
 #include "run/reentry.h"
@@ -29,7 +30,7 @@ namespace holdfast::cli {
 namespace {
 
 constexpr const char* kRunExamples = R"(Examples:
-  holdfast run nightly-report -- ./report.sh
+  holdfast run nightly-report --once-per 1d --at 03:00 --zone Europe/Berlin -- ./report.sh
   holdfast run deploy --no-wait -- make deploy || echo "somebody deploys already"
   holdfast run disk --permits 4 --wait 10m -- rsync -a src/ dst/
   holdfast run migrate --isolate -- ./migrate.sh
@@ -47,6 +48,12 @@ the three processes of holdfast (holdfast, holdfast-guard, lock-keeper) are kill
 
 While it waits, it tells on standard error for what: a line that is kept up to date on a terminal, else
 one each minute. A run that would wait for itself, because one above it holds the lock, is refused (64).
+
+With --once-per CMD runs only if no machine has done it in this period; else the status is 0 at once, and
+standard error says who did it, when, and how it ended (`holdfast jobs` shows it again). A run that failed, or
+died, does not count. Without --wait it waits until the period ends: for a machine that is at it, and for an
+engine that is down. Put --once-per, not the lock alone, before a job that cron starts on several machines.
+--keep 15m holds the lock for at least 15 minutes from when it was taken.
 
 With --isolate CMD runs in a pid namespace of its own, which the kernel ends as one even if all three
 are killed: process numbers begin at 1, ps shows CMD's processes only, background processes end with
@@ -77,6 +84,7 @@ sigset_t block_signals(Command& command) {
 // All that is known before anything is forked, opened or sent.
 struct RunPlan {
   ClaimPlan claim;
+  OncePlan once;
   std::vector<std::string> words;
   CommandLocks locks;
   HoldsAbove above;  // for each name, if the command may go under it
@@ -89,6 +97,7 @@ class RunCommand {
   RunCommand(const Session& session, RunPlan plan)
       : session_(session),
         plan_(std::move(plan.claim)),
+        once_(std::move(plan.once)),
         above_(std::move(plan.above)),
         manager_(std::move(plan.manager)) {
     command_.words = std::move(plan.words);
@@ -108,11 +117,13 @@ class RunCommand {
     options.label = plan_.label;
     Result<Client> client = [&] {
       const ExitOnSignal at_once(session_.json);
+      turn_.rest();
       return session_.open(options);
     }();
     if (!client) return session_.fail(client.failure());
 
     const BootTime asked = BootClock::now();
+    if (const std::optional<int> status = turn_.look(*client)) return *status;
     Claimed claimed =
         claim_all(session_, plan_, *client, names_to_take(plan_, above_), asked, manager_);
     if (claimed.signal != 0) return session_.interrupted_by(claimed.signal);
@@ -120,6 +131,7 @@ class RunCommand {
     HeldLocks locks(std::move(*claimed.leases), plan_.names, above_);
     waited_ = BootClock::now() - asked;
     feed_->begin(locks);
+    if (const std::optional<int> status = turn_.begin(locks.leases().front())) return *status;
     // A lock that was handed to us may be granted for a short time only, until we show that we are
     // there. If it cannot be renewed now, it can perhaps later; the guard knows the deadline.
     if (locks.valid_until() - BootClock::now() < plan_.lock.ttl / 2) (void)locks.renew();
@@ -169,6 +181,7 @@ class RunCommand {
         break;
       case RunOutcome::How::lost: break;
     }
+    turn_.abandon();
     if (!outcome.all_gone) {
       session_.warn("some process of the command could not be killed (another user's?)");
     }
@@ -176,23 +189,27 @@ class RunCommand {
     return session_.json ? session_.fail("lost", loss_, kLost) : kLost;
   }
 
-  int not_started(const StartError& why) const {
-    const std::string reason = std::strerror(why.error);
+  int not_started(const StartError& why) {
+    int status = kMisconfigured;
     if (why.of_isolation) {
-      return session_.fail("misconfigured",
-                           "--isolate is not possible here: " + reason +
-                               "; it needs root, or user namespaces for everybody "
-                               "(sysctl user.max_user_namespaces) and a /proc that may be mounted",
-                           kMisconfigured);
+      session_.fail("misconfigured",
+                    std::string("--isolate is not possible here: ") + std::strerror(why.error) +
+                        "; it needs root, or user namespaces for everybody "
+                        "(sysctl user.max_user_namespaces) and a /proc that may be mounted",
+                    kMisconfigured);
+    } else {
+      status = fail_to_run(session_, command_.words[0], why.error);
     }
-    return fail_to_run(session_, command_.words[0], why.error);
+    turn_.end(status);
+    return status;
   }
 
   int after_end(int status, HeldLocks& locks) {
     const BootTime ended = BootClock::now();
     const BootTime term_at = locks.valid_until() - *plan_.lock.warn_before;
+    int code = WIFSIGNALED(status) ? kSignalBase + WTERMSIG(status) : WEXITSTATUS(status);
+    const int told = turn_.end(code);
     const Result<void> released = locks.release();
-    const int code = WIFSIGNALED(status) ? kSignalBase + WTERMSIG(status) : WEXITSTATUS(status);
     // Not ours although its time was not over: it was taken from us, nobody knows when, and what
     // the command did may have been done without the lock.
     if (!released && released.code() == Code::not_held && ended < term_at) {
@@ -206,6 +223,7 @@ class RunCommand {
       session_.warn("could not release the lock, it frees itself within " +
                     format_duration(plan_.lock.ttl) + ": " + released.message());
     }
+    code = told;
     if (session_.json) report(locks.tokens(), status, code);
     return code;
   }
@@ -222,11 +240,14 @@ class RunCommand {
     object["status"] = code;
     if (WIFSIGNALED(status)) object["signal"] = WTERMSIG(status);
     object["waited_ms"] = to_ms(waited_);
+    turn_.add_to(object);
     session_.print(object);
   }
 
   const Session& session_;
   ClaimPlan plan_;
+  OncePlan once_;
+  OnceTurn turn_{session_, once_, plan_};
   HoldsAbove above_;
   ServiceNotifier manager_;
   Command command_;
@@ -235,8 +256,15 @@ class RunCommand {
   std::string loss_;
 };
 
+Failure once_below_itself(const ClaimPlan& plan) {
+  return Failure(Code::invalid_argument, "'" + plan.names.front().display() +
+                                             "' is held by a run above this one: --once-per needs "
+                                             "the lock for itself");
+}
+
 struct RunOptions {
   ClaimOptions claim;
+  OnceWords once;
   bool isolate = false;
   bool reenter = false;
   bool notify = false;
@@ -250,6 +278,8 @@ int run(const Invocation& invocation, const RunOptions& options) {
   if (!words) return session.fail(words.failure());
   Result<ClaimPlan> plan = ClaimPlan::from(options.claim, *words);
   if (!plan) return session.fail(plan.failure());
+  Result<OncePlan> once = OncePlan::from(options.once, *plan);
+  if (!once) return session.fail(once.failure());
   const Result<std::string> url = session.url();
   if (!url) return session.fail(url.failure());
   // Another permit of a semaphore may be had.
@@ -260,6 +290,7 @@ int run(const Invocation& invocation, const RunOptions& options) {
   }
   CommandLocks locks = command_locks(*plan, *url, above);
   if (names_to_take(*plan, above).empty()) {
+    if (once->period) return session.fail(once_below_itself(*plan));
     if (options.notify) ServiceNotifier::from_environment().tell("READY=1");
     return run_under_held(session, locks, above, std::move(*words));
   }
@@ -271,6 +302,7 @@ int run(const Invocation& invocation, const RunOptions& options) {
   // The renewing thread needs no heap of its own: to map one takes longer than to share.
   mallopt(M_ARENA_MAX, 1);
   RunPlan all{.claim = std::move(*plan),
+              .once = std::move(*once),
               .words = std::move(*words),
               .locks = std::move(locks),
               .above = std::move(above),
@@ -286,6 +318,7 @@ void add_run(CLI::App& app, Invocation& invocation) {
       app.add_subcommand("run", "Run a command under locks: run NAME... [OPTIONS] -- CMD ...");
   auto options = std::make_shared<RunOptions>();
   options->claim.add_to(*command);
+  options->once.add_to(*command);
   command->add_flag("--isolate", options->isolate,
                     "Run CMD in a pid namespace of its own, which the kernel ends as one");
   command->add_flag("--reenter", options->reenter,

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "commands.h"
+#include "job_info.h"
 #include "lock_info.h"
 #include "table.h"
 
@@ -65,10 +66,23 @@ int show(const Session& session, const std::string& name) {
   if (!client) return session.fail(client.failure());
   Result<LockInfo> lock = client->inspect(name);
   if (!lock) return session.fail(lock.failure());
+  // Most locks are no job's; an engine without records has none.
+  std::optional<Job> job;
+  if (client->guarantees().records) {
+    Result<std::optional<Job>> stored = client->job(name);
+    if (!stored) session.warn(stored.message());
+    if (stored) job = std::move(*stored);
+  }
   if (session.json) {
-    session.print(to_json(*lock));
-  } else {
-    print_text(*lock);
+    Json object = to_json(*lock);
+    if (job) object["job"] = to_json(*job);
+    session.print(object);
+    return kOk;
+  }
+  print_text(*lock);
+  if (job) {
+    std::printf("  last run: %s; due %s\n", job_text(*job).c_str(), due_text(*job).c_str());
+    std::printf("  period: %s\n", job->schedule.c_str());
   }
   return kOk;
 }

@@ -135,7 +135,7 @@ _holdfast() {
 
   case ${words[${#words[@]}-2]} in
     --on) _holdfast_options sqlite:///; return ;;
-    --ttl | --wait) _holdfast_options 500ms 10s 30s 2m 1h; return ;;
+    --ttl | --wait | --keep | --jitter) _holdfast_options 500ms 10s 30s 2m 1h; return ;;
     --hold) _holdfast_options 1ms 10ms; return ;;
     --mode) _holdfast_options exclusive shared permits; return ;;
     --engine)
@@ -154,13 +154,18 @@ _holdfast() {
       return
       ;;
     --scenario | --server | --repeat | --jobs | --seed | --duration) return ;;
-    --timeout | --permits | --label | --command | --conflict-exit-code | --token | --workers | --in-flight | --processes | --seconds) return ;;
+    --once-per) _holdfast_options 15m 1h 6h 1d 1w 1mo; return ;;
+    --zone)
+      _holdfast_options UTC Europe/Berlin Europe/London America/New_York Asia/Tokyo
+      return
+      ;;
+    --timeout | --at | --forget | --permits | --label | --command | --conflict-exit-code | --token | --workers | --in-flight | --processes | --seconds) return ;;
     --minutes | --schedules | --threads | --replay) return ;;
     --names) [[ $command == bench ]] && return ;;
   esac
 
   if [[ -z $command ]]; then
-    _holdfast_options run acquire renew release ls show break doctor engines schema bench sim torture \
+    _holdfast_options run acquire renew release ls show jobs break doctor engines schema bench sim torture \
       "${common[@]}" --version
     return
   fi
@@ -168,13 +173,15 @@ _holdfast() {
   case $command in
     run)
       options=(--ttl --wait --timeout --no-wait --nonblock --shared --exclusive --permits --label --quiet
-        --isolate --reenter --notify --command --conflict-exit-code --)
+        --isolate --reenter --notify --command --conflict-exit-code --once-per --at --zone --sliding
+        --once-even-if-failed --keep --jitter --)
       ;;
     acquire)
       options=(--ttl --wait --timeout --no-wait --nonblock --shared --exclusive --permits --label --quiet
         --conflict-exit-code)
       ;;
     ls) options=(--names) ;;
+    jobs) options=(--forget) ;;
     break) options=(--token) ;;
     bench)
       options=(--workers --in-flight --processes --names --seconds --mode --permits --hold --ttl)

@@ -1,6 +1,6 @@
 # fish completion for holdfast(1)
 
-set -l commands run acquire renew release ls show break doctor engines schema bench sim torture
+set -l commands run acquire renew release ls show jobs break doctor engines schema bench sim torture
 
 # Anybody who can take a lock chooses its name. So no name is ever evaluated here: `holdfast ls --names`
 # prints one printable name per line, and fish quotes what it inserts.
@@ -41,6 +41,7 @@ complete -c holdfast -n "not __fish_seen_subcommand_from $commands" -a renew -d 
 complete -c holdfast -n "not __fish_seen_subcommand_from $commands" -a release -d 'Give back an acquired lock'
 complete -c holdfast -n "not __fish_seen_subcommand_from $commands" -a ls -d 'List the locks that are held or waited for'
 complete -c holdfast -n "not __fish_seen_subcommand_from $commands" -a show -d 'Show who holds a lock and who waits for it'
+complete -c holdfast -n "not __fish_seen_subcommand_from $commands" -a jobs -d 'Show the last run of each job'
 complete -c holdfast -n "not __fish_seen_subcommand_from $commands" -a break -d 'Take a lock away from its holder'
 complete -c holdfast -n "not __fish_seen_subcommand_from $commands" -a doctor -d 'Examine a server: product, settings, defects, guarantees'
 complete -c holdfast -n "not __fish_seen_subcommand_from $commands" -a engines -d 'List the engines and what they guarantee'
@@ -62,6 +63,14 @@ complete -c holdfast -n $claim -s s -l shared -d 'Together with other shared hol
 complete -c holdfast -n $claim -l permits -x -d 'One of N permits'
 complete -c holdfast -n '__fish_seen_subcommand_from run; and not __holdfast_in_command' -l isolate -d 'In a pid namespace of its own'
 complete -c holdfast -n '__fish_seen_subcommand_from run; and not __holdfast_in_command' -l reenter -d 'Run under a lock that a run above holds'
+complete -c holdfast -n '__fish_seen_subcommand_from run; and not __holdfast_in_command' -l once-per -x -a '15m 1h 6h 1d 1w 1mo' -d 'Only if nobody has done it in this period'
+complete -c holdfast -n '__fish_seen_subcommand_from run; and not __holdfast_in_command' -l at -x -d 'When periods begin'
+complete -c holdfast -n '__fish_seen_subcommand_from run; and not __holdfast_in_command' -l zone -x -a 'UTC Europe/Berlin Europe/London America/New_York Asia/Tokyo' -d 'Whose local time'
+complete -c holdfast -n '__fish_seen_subcommand_from run; and not __holdfast_in_command' -l sliding -d 'The period begins with the last run'
+complete -c holdfast -n '__fish_seen_subcommand_from run; and not __holdfast_in_command' -l once-even-if-failed -d 'A run that failed counts as done'
+complete -c holdfast -n '__fish_seen_subcommand_from run; and not __holdfast_in_command' -l keep -x -a '30s 2m 1h' -d 'Hold the lock at least so long'
+complete -c holdfast -n '__fish_seen_subcommand_from run; and not __holdfast_in_command' -l jitter -x -a '10s 30s 2m' -d 'Begin after a random pause'
+complete -c holdfast -n '__fish_seen_subcommand_from jobs' -l forget -x -d 'Remove the record of a job'
 complete -c holdfast -n '__fish_seen_subcommand_from run; and not __holdfast_in_command' -l notify -d 'Tell the service manager when the lock is held'
 complete -c holdfast -n '__fish_seen_subcommand_from run; and not __holdfast_in_command' -s c -l command -x -d 'The command as one text'
 complete -c holdfast -n '__fish_seen_subcommand_from run acquire show break ls; and not __holdfast_in_command' -a '(__holdfast_names)'

@@ -20,7 +20,7 @@ _holdfast_names() {
 _holdfast() {
   local context state state_descr line curcontext=$curcontext
   typeset -A opt_args
-  local -a common claim
+  local -a common claim once
   common=(
     '--on=[where the locks are]:URL or @FILE:(sqlite\:///)'
     '--json[print JSON]'
@@ -38,6 +38,15 @@ _holdfast() {
     '--quiet[do not tell whom we wait for]'
     '(--shared)--permits[one of N permits]:N:'
   )
+  once=(
+    '--once-per[only if nobody has done it in this period]:period:(15m 1h 6h 1d 1w 1mo)'
+    '(--sliding)--at[when periods begin]:HH\:MM:'
+    '(--sliding)--zone[whose local time]:zone:(UTC Europe/Berlin Europe/London America/New_York Asia/Tokyo)'
+    '(--at --zone)--sliding[the period begins with the last run]'
+    '--once-even-if-failed[a run that failed counts as done]'
+    '--keep[hold the lock at least so long]:duration:(30s 2m 1h)'
+    '--jitter[begin after a random pause]:duration:(10s 30s 2m)'
+  )
 
   _arguments -C $common '--version[print the version]' '1: :->command' '*:: :->argument'
   local on=${opt_args[--on]}
@@ -50,6 +59,7 @@ _holdfast() {
         'renew:keep an acquired lock for another ttl'
         'release:give back an acquired lock'
         'ls:list the locks that are held or waited for'
+        'jobs:show the last run of each job'
         'show:show who holds a lock and who waits for it'
         'break:take a lock away from its holder'
         'doctor:examine a server\: product, settings, defects, guarantees'
@@ -71,13 +81,14 @@ _holdfast() {
             _normal
           else
             _arguments $common $claim '--isolate[in a pid namespace of its own]' '--reenter[run under a lock that a run above holds]' \
-              '--notify[tell the service manager when the lock is held]' \
+              '--notify[tell the service manager when the lock is held]' $once \
               {--command,-c}'[the command as one text]:text:' '*:lock:_holdfast_names'
           fi
           ;;
         acquire) _arguments $common $claim '*:lock:_holdfast_names' ;;
         renew | release) _arguments $common '1:handle (- reads it from the input):' ;;
         ls) _arguments $common '--names[names only, one per line]' '1:prefix:_holdfast_names' ;;
+        jobs) _arguments $common '(1)--forget[remove the record of a job]:job:' '(--forget)1:prefix:' ;;
         show) _arguments $common '1:lock:_holdfast_names' ;;
         break) _arguments $common '--token[the token of the holder]:T:' '1:lock:_holdfast_names' ;;
         engines | schema) _arguments $common ;;

@@ -23,6 +23,7 @@
 #include "holdfast/lease.h"
 #include "holdfast/multi_lock.h"
 #include "holdfast/mutex.h"
+#include "holdfast/once.h"
 #include "holdfast/options.h"
 #include "holdfast/recursive_mutex.h"
 #include "holdfast/semaphore.h"
@@ -67,6 +68,15 @@ class HOLDFAST_API Client {
   Election election(const Name& name, const LockOptions& options = {});
   Result<MultiLease> acquire_all(std::vector<Name> names, const LockOptions& options = {},
                                  std::stop_token stop = {});
+
+  // A job that is done once per period, on any number of machines: once.h.
+  Once once(const Name& name, const Period& period, const OnceOptions& options = {});
+  // The last run of a job; none if there is no record of one.
+  Result<std::optional<Job>> job(const Name& name);
+  // Jobs whose names begin with `prefix`, sorted by name.
+  Result<std::vector<StoredJob>> jobs(const std::string& prefix = {});
+  // Removes the record of a job, whatever it is: the job is due again. False if there was none.
+  Result<bool> forget_job(const Name& name);
 
   // Takes over a detached hold, here or in another process: from now on this client renews it.
   // not_held if it has expired or was released meanwhile.

@@ -98,6 +98,7 @@ class [[nodiscard]] HOLDFAST_API Lease {
  private:
   friend class internal::LeaseRecord;
   friend class MultiLease;  // releases several at the same time
+  friend class Once;        // asks whether it is still held
   explicit Lease(std::shared_ptr<internal::LeaseRecord> record) : record_(std::move(record)) {}
   static Task<Result<void>> release_owned(Lease lease);
 

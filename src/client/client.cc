@@ -16,6 +16,8 @@
 #include "client/client_core.h"
 #include "engines/registry.h"
 #include "lease/locker.h"
+#include "recipes/job_record.h"
+#include "recipes/job_store.h"
 
 namespace holdfast {
 
@@ -61,6 +63,24 @@ Task<Result<LockInfo>> inspect(Locker& locker, Name name) {
       co_await internal::contained(locker.engine().inspect(name, locker.request_deadline()));
   if (!info) co_return internal::unreachable_instead_of_unknown(info.failure());
   co_return info;
+}
+Task<Result<std::optional<std::string>>> read_record(Locker& locker, Name name) {
+  internal::JobStore store(locker, name);
+  co_return co_await store.read(Deadline::at(locker.runtime().now()), {});
+}
+Task<Result<std::vector<Record>>> list_records(Locker& locker, std::string prefix) {
+  co_return co_await internal::list_records(locker.engine(), prefix, locker.request_deadline());
+}
+Task<Result<bool>> remove_record(Locker& locker, Name name) {
+  internal::JobStore store(locker, name);
+  const Deadline soon = locker.request_deadline();
+  for (;;) {
+    Result<std::optional<std::string>> stored = co_await store.read(soon, {});
+    if (!stored) co_return stored.failure();
+    if (!*stored) co_return false;
+    const Result<bool> removed = co_await store.swap(*stored, {}, soon, {});
+    if (!removed || *removed || soon.passed(locker.runtime().now())) co_return removed;
+  }
 }
 Task<Result<Examination>> examine(Locker& locker) {
   co_return co_await locker.engine().examine(locker.request_deadline());
@@ -194,6 +214,36 @@ MultiLock Client::multi_lock(std::vector<Name> names, const LockOptions& options
   std::vector<LockRequest> requests;
   for (const Name& name : names) requests.push_back(request(name, Mode::exclusive, 1, options));
   return MultiLock(std::move(requests));
+}
+
+Once Client::once(const Name& name, const Period& period, const OnceOptions& options) {
+  checked();
+  return Once(locker_, name, period, options);
+}
+
+Result<std::optional<Job>> Client::job(const Name& name) {
+  const Result<std::optional<std::string>> stored =
+      run_blocking(checked().loop(), read_record(checked(), name));
+  if (!stored) return stored.failure();
+  if (!*stored) return std::optional<Job>();
+  Result<Job> job = internal::parse_job(name, **stored);
+  if (!job) return job.failure();
+  return std::optional(std::move(*job));
+}
+
+Result<std::vector<StoredJob>> Client::jobs(const std::string& prefix) {
+  const Result<std::vector<Record>> records =
+      run_blocking(checked().loop(), list_records(checked(), prefix));
+  if (!records) return records.failure();
+  std::vector<StoredJob> jobs;
+  for (const Record& record : *records) {
+    jobs.push_back({record.name, internal::parse_job(record.name, record.value)});
+  }
+  return jobs;
+}
+
+Result<bool> Client::forget_job(const Name& name) {
+  return run_blocking(checked().loop(), remove_record(checked(), name));
 }
 
 Election Client::election(const Name& name, const LockOptions& options) {

@@ -7,12 +7,20 @@
 namespace holdfast::internal {
 
 LeaseRecord::LeaseRecord(std::shared_ptr<Locker> locker, Hold the_hold, const LockOptions& options,
-                         Validity the_validity)
+                         Validity the_validity, BootTime now)
     : hold(std::move(the_hold)),
       validity(the_validity),
       locker_(std::move(locker)),
       warn_before_(options.warn_before),
-      auto_renew_(options.auto_renew) {}
+      auto_renew_(options.auto_renew),
+      ttl_(options.keep > Duration::zero() ? options.ttl : hold.claim.ttl),
+      kept_until_(now + options.keep) {}
+
+Hold LeaseRecord::hold_at(BootTime now) const {
+  Hold now_held = hold;
+  now_held.claim.ttl = std::max(ttl_, kept_until_ - now);
+  return now_held;
+}
 
 LeaseRecord::~LeaseRecord() {
   if (watchdog_) watchdog_->forget(*this);

@@ -22,7 +22,7 @@ class LeaseRecord : private Timer,
                     public std::enable_shared_from_this<LeaseRecord> {
  public:
   LeaseRecord(std::shared_ptr<Locker> locker, Hold hold, const LockOptions& options,
-              Validity validity);
+              Validity validity, BootTime now = {});
   ~LeaseRecord() override;
 
   Lease make_lease() { return Lease(shared_from_this()); }
@@ -30,6 +30,11 @@ class LeaseRecord : private Timer,
   const std::shared_ptr<Locker>& shared_locker() const { return locker_; }
 
   const Hold hold;
+  // The same, with the ttl that a renewal at this moment must ask for.
+  Hold hold_at(BootTime now) const;
+  // LockOptions::keep: until when it stays held in any case.
+  BootTime kept_until() const { return kept_until_; }
+  void forgo_keep() { kept_until_ = {}; }
   ValidityWord validity;
   LossSignal loss;
 
@@ -54,6 +59,8 @@ class LeaseRecord : private Timer,
   Watchdog* watchdog_ = nullptr;  // since it has us; outlives us
   std::optional<Duration> warn_before_;
   bool auto_renew_;
+  const Duration ttl_;  // without `keep`
+  BootTime kept_until_;
   State state_ = State::idle;
   bool doubted_ = false;  // since the renewal that is under way was sent
   BootTime renew_at_;

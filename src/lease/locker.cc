@@ -206,7 +206,8 @@ std::shared_ptr<LeaseRecord> Locker::keep(Hold hold, const Grant& grant,
                                           const LockOptions& options) {
   const Validity validity = validity_of(grant, options.warn_before);
   observer_.on_granted(hold, validity.valid_until);
-  auto record = std::make_shared<LeaseRecord>(self_.lock(), std::move(hold), options, validity);
+  auto record = std::make_shared<LeaseRecord>(self_.lock(), std::move(hold), options, validity,
+                                              runtime_.now());
   renewer_.add(*record, grant);
   return record;
 }
@@ -230,6 +231,9 @@ Task<Result<void>> Locker::release(std::shared_ptr<LeaseRecord> record) {
   renewer_.remove(*record);
   const bool held = record->validity.held(runtime_.now());
   const Deadline deadline = Deadline::at(runtime_.now() + options_.release_timeout);
+  if (held && record->kept_until() > runtime_.now()) {
+    co_return co_await leave_held(std::move(record), deadline);
+  }
   // Also when it was lost: what is ours by id must not stay until its ttl ends.
   const Result<bool> ended = co_await contained(engine_->release(record->hold.claim, deadline));
   observer_.on_released(record->hold, ended);
@@ -240,6 +244,22 @@ Task<Result<void>> Locker::release(std::shared_ptr<LeaseRecord> record) {
   if (held && *ended) co_return Result<void>();
   co_return Failure(Code::not_held, "the lock '" + record->hold.claim.name.display() +
                                         "' had been lost before it was released");
+}
+
+// Until the moment that was asked for, and no longer, if the engine allows. Where no answer comes, it ends by a ttl that
+// is at least as long.
+Task<Result<void>> Locker::leave_held(std::shared_ptr<LeaseRecord> record, Deadline deadline) {
+  Hold hold = record->hold;
+  const auto left =
+      std::chrono::ceil<std::chrono::milliseconds>(record->kept_until() - runtime_.now());
+  hold.claim.ttl = std::max<Duration>(left, engine_->guarantees().min_ttl);
+  const std::vector<Result<Grant>> renewed =
+      co_await contained_renewal(*engine_, std::span(&hold, 1), deadline);
+  const Result<Grant>& shortened = renewed.front();
+  if (!shortened && shortened.code() == Code::not_held) co_return shortened.failure();
+  static_cast<void>(co_await contained(engine_->detach(hold, deadline)));
+  observer_.on_released(hold, true);
+  co_return Result<void>();
 }
 
 void Locker::release_in_background(std::shared_ptr<LeaseRecord> record) {

@@ -124,7 +124,7 @@ Task<void> Renewer::renew(Batch batch) {
   // Each attempt gets a part of the time only: a lost reply must leave room for another.
   BootTime deadline = runtime_.now() + request_timeout_;
   for (const auto& record : batch) {
-    holds.push_back(record->hold);
+    holds.push_back(record->hold_at(runtime_.now()));
     record->state_ = LeaseRecord::State::renewing;
     record->doubted_ = false;
     deadline = std::min(
@@ -170,7 +170,7 @@ Task<Result<void>> Renewer::renew_now(std::shared_ptr<LeaseRecord> record) {
                                        "' was lost; acquire it again");
   };
   if (record->state_ == State::idle || !record->validity.held(runtime_.now())) co_return gone();
-  const Hold hold = record->hold;
+  const Hold hold = record->hold_at(runtime_.now());
   const Deadline deadline = Deadline::at(record->validity.lost_at());
   const std::vector<Result<Grant>> outcomes =
       co_await contained_renewal(engine_, std::span(&hold, 1), deadline);

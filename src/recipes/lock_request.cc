@@ -10,7 +10,8 @@ using internal::run_blocking;
 
 LockRequest::LockRequest(std::shared_ptr<internal::Locker> locker, Claim claim, LockOptions options)
     : locker_(std::move(locker)), claim_(std::move(claim)), options_(options) {
-  claim_.ttl = options_.ttl;
+  claim_.ttl = std::max(options_.ttl, options_.keep);
+  claim_.outlives_process = options_.keep > Duration::zero();
   if (claim_.label.empty()) claim_.label = checked().options().label;
   checked().check(claim_, options_).value();
 }

@@ -30,10 +30,12 @@ LockTable::Statements::Statements(sqlite::Database& db)
                    " AND lock = (SELECT id FROM lock WHERE name = ?1)"),
       set_expiry(db, "UPDATE holder SET expires = ?3 WHERE lock = ?1 AND claim = ?2"),
       detach_owner(db,
-                   "UPDATE lock SET process = 0, label = coalesce(label, ?4)"
+                   "UPDATE lock SET process = 0, label = coalesce(label, ?4),"
+                   " expires = CASE WHEN expires > ?6 THEN ?5 ELSE expires END"
                    " WHERE name = ?1 AND owner = ?2 AND token = ?3"),
       detach_holder(db,
-                    "UPDATE holder SET process = 0, label = coalesce(label, ?4)"
+                    "UPDATE holder SET process = 0, label = coalesce(label, ?4),"
+                    " expires = CASE WHEN expires > ?6 THEN ?5 ELSE expires END"
                     " WHERE claim = ?2 AND token = ?3"
                     " AND lock = (SELECT id FROM lock WHERE name = ?1)"),
       holders(db,

@@ -221,13 +221,15 @@ std::vector<std::optional<Grant>> LockTable::renew(std::span<const Hold> holds) 
   return renewed;
 }
 
+// Its ttl begins now, also if that is sooner than it would have ended: a renewal never shortens a hold.
 bool LockTable::detach(const Hold& hold) {
   const Claim& claim = hold.claim;
   sqlite::Statement& statement =
       claim.mode == Mode::exclusive ? sql_->detach_owner : sql_->detach_holder;
+  const BootTime now = runtime_.now();
   return statement
              .run(claim.name.bytes(), claim.id.bytes(), to_row(hold.token),
-                  std::string_view(label_))
+                  std::string_view(label_), to_row(now + claim.ttl), to_row(now))
              .finish() == 1;
 }
 
