@@ -56,7 +56,7 @@ if(HOLDFAST_IS_SHARED)
   set(pc_definitions " -DHOLDFAST_SHARED")
 else()
   set(pc_requires "Requires: ${private_modules}")
-  set(pc_libs "-L\${libdir} -lholdfast -pthread")
+  set(pc_libs "-L\${libdir} -lholdfast -lstdc++ -pthread")  # for C programs, too
 endif()
 # Relative to the file itself, so that an installed tree can be moved.
 file(RELATIVE_PATH pc_prefix /p/${CMAKE_INSTALL_LIBDIR}/pkgconfig /p)

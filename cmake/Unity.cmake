@@ -60,7 +60,7 @@ endfunction()
 
 function(holdfast_unity_warnings target)
   # GCC warns of types that a header takes from an unnamed namespace; here each file is like a header.
-  target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+  target_compile_options(${target} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
 endfunction()
 
 # For every target that is compiled in DIRECTORY and below, but those that have chosen for themselves.

@@ -47,6 +47,8 @@ expect 'versioned must not include engines/mysql' src/versioned/x.cc '#include "
 expect 'sql must not include engines/table' src/sql/mysql/x.cc '#include "wire/y.h"' '#include "engines/kit/y.h"' \
   '#include "engines/table/y.h"'
 expect '' src/client/x.cc '#include "engines/redis/y.h"' '#include "fence/y.h"'
+expect '' src/c/x.cc '#include "c/y.h"' '#include "holdfast/client.h"'
+expect 'c must not include lease' src/c/x.cc '#include "lease/y.h"'
 expect 'client must not include cli' src/client/x.cc '#include "cli/y.h"'
 expect 'include must not include base' include/holdfast/x.h '#include "base/y.h"'
 expect 'must not include <sqlite3.h>' include/holdfast/x.h '#include <sqlite3.h>'

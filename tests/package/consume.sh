@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds the consumer against an installed tree and runs it twice: the second token is higher.
-# Usage: consume.sh cmake|pkg-config PREFIX LIBDIR WORK_DIR COMPILER
+# Usage: consume.sh cmake|pkg-config|c PREFIX LIBDIR WORK_DIR COMPILER
 set -euo pipefail
 
 way=$1 prefix=$2 libdir=$3 work=$4 compiler=$5
@@ -20,6 +20,12 @@ case $way in
     pkg-config --modversion holdfast
     read -ra flags < <(pkg-config --cflags --libs holdfast)
     "$compiler" -std=c++20 "$consumer/main.cc" -o "$work/consumer" "${flags[@]}"
+    program=$work/consumer
+    ;;
+  c)
+    export PKG_CONFIG_PATH=$prefix/$libdir/pkgconfig
+    read -ra flags < <(pkg-config --cflags --libs holdfast)
+    cc -std=c99 -Wall -Wextra -Wpedantic -Werror "$consumer/main.c" -o "$work/consumer" "${flags[@]}"
     program=$work/consumer
     ;;
 esac
