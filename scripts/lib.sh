@@ -11,6 +11,8 @@ BUILD_PACKAGES=(g++ cmake ninja-build pkg-config libsqlite3-dev libhiredis-dev l
   libssl-dev libpq-dev libmariadb-dev libcli11-dev nlohmann-json3-dev libgtest-dev libgmock-dev)
 # (libasio-dev: for a host that uses Asio, which we do not.)
 PACKAGING_PACKAGES=(dpkg-dev file libasio-dev)
+# The Python package is built and tested with Debian's Python.
+PYTHON_PACKAGES=(python3-dev python3-cffi python3-venv mypy)
 FORMAT_PACKAGES=(clang-format-19)
 TIDY_PACKAGES=(clang-tidy-19)
 CLANG_PACKAGES=(clang-19)
