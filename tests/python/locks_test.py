@@ -83,6 +83,17 @@ class LocksTest(StoreCase):
         for ttl in (0, -5, 0.0001, float("inf")):
             with self.assertRaisesRegex(ValueError, "ttl"):
                 self.client.mutex("x", ttl=ttl)
+        for permits in (0, -1, 2**32):
+            with self.assertRaisesRegex(holdfast.InvalidArgument, "permits"):
+                self.client.semaphore("x", permits)
+        texts: List[Callable[[], object]] = [
+            lambda: holdfast.open(self.url + "\0x"),
+            lambda: self.client.adopt("\0"),
+            lambda: holdfast.FenceGate.in_file(self.directory + "/a\0b"),
+        ]
+        for text in texts:
+            with self.assertRaisesRegex(holdfast.InvalidArgument, "NUL"):
+                text()
         with self.assertRaisesRegex(holdfast.InvalidArgument, "nonsense"):
             holdfast.open("nonsense://x")
         with self.assertRaises(holdfast.Misconfigured):

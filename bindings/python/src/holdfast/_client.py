@@ -6,11 +6,11 @@ from types import TracebackType
 from typing import List, Optional, Tuple, Type
 
 from ._calls import Call, duration
-from ._errors import Closed, check, error_slot, seconds, text
+from ._errors import Closed, InvalidArgument, check, error_slot, seconds, text
 from ._lease import Lease
 from ._lock import Lock, SharedMutex
 from ._native import ffi, lib
-from ._values import Exclusion, Guarantees, LockInfo, Mode, Name, Party, TokenStrength, from_bytes, to_bytes
+from ._values import Exclusion, Guarantees, LockInfo, Mode, Name, Party, TokenStrength, c_text, from_bytes, to_bytes
 
 
 def open(  # noqa: A001
@@ -47,9 +47,10 @@ class Client:
         if name:
             options.label, options.label_length = kept, len(name)
         slot, error = ffi.gc(ffi.new("hf_client **"), lib.pyhf_free_client), error_slot()
-        check(lib.hf_client_open(ffi.NULL if url is None else url.encode(), options, slot, error), error)
+        address = ffi.NULL if url is None else c_text(url.encode(), "the URL")
+        check(lib.hf_client_open(address, options, slot, error), error)
         self._slot: Optional[ffi.CData] = slot
-        self._local = self.guarantees.engine == "sqlite"
+        self._local = self.guarantees.engine in ("sqlite", "memory")
 
     def _pointer(self) -> ffi.CData:
         slot = self._slot
@@ -105,6 +106,8 @@ class Client:
     ) -> Lock:
         """At most so many holders at a time; all who name it must say the same number."""
         options = _options(Mode.PERMIT, ttl, warn_before, auto_renew, exclusion, token)
+        if not 1 <= permits < 2**32:
+            raise InvalidArgument(f"{permits} permits: give at least 1")
         options.permits = permits
         return self._lock(name, options)
 
@@ -112,7 +115,7 @@ class Client:
         """Takes over a lock that was detached, here or in another process. NotHeld if it has ended meanwhile."""
         options = _options(Mode.EXCLUSIVE, ttl, None, auto_renew, Exclusion.BEST_EFFORT, TokenStrength.NONE)
         call = Call()
-        call.check(lib.pyhf_adopt(call.pointer, self._pointer(), handle.encode(), options))
+        call.check(lib.pyhf_adopt(call.pointer, self._pointer(), c_text(handle.encode(), "the handle"), options))
         return Lease(call)
 
     def _lock(self, name: Name, options: ffi.CData) -> Lock:

@@ -9,7 +9,7 @@ from typing import Optional, Type, Union
 from ._errors import check, error_slot
 from ._lease import Lease
 from ._native import ffi, lib
-from ._values import Mode, Name, to_bytes
+from ._values import Mode, Name, c_text, to_bytes
 
 
 class Pass:
@@ -48,7 +48,7 @@ class FenceGate:
     def in_file(cls, file: Union[str, os.PathLike[str]]) -> FenceGate:
         """The mark in a small file of its own, on a local file system."""
         slot, error = ffi.gc(ffi.new("hf_fence **"), lib.pyhf_free_fence), error_slot()
-        check(lib.hf_fence_in_file(os.fsencode(file), slot, error), error)
+        check(lib.hf_fence_in_file(c_text(os.fsencode(file), "the file"), slot, error), error)
         return cls(slot)
 
     @classmethod
@@ -56,7 +56,8 @@ class FenceGate:
         """The mark of ``resource`` in tables of a SQLite database."""
         data = to_bytes(resource)
         slot, error = ffi.gc(ffi.new("hf_fence **"), lib.pyhf_free_fence), error_slot()
-        check(lib.hf_fence_in_sqlite(os.fsencode(database), data, len(data), slot, error), error)
+        path = c_text(os.fsencode(database), "the database")
+        check(lib.hf_fence_in_sqlite(path, data, len(data), slot, error), error)
         return cls(slot)
 
     def enter(self, ticket: Union[Lease, int], mode: Optional[Mode] = None) -> Pass:

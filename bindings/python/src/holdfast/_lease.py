@@ -124,7 +124,7 @@ class Lease:
         await call.arrive(descriptor)
 
     def detach(self) -> str:
-        """Ends the renewal and leaves the lock held until its ttl ends. The text is for Client.adopt(): keep it secret."""
+        """Ends the renewal and leaves the lock held until its ttl ends. The text is for adopt(): keep it secret."""
         slot = error_slot()
         handle = ffi.gc(ffi.new("char **"), lib.pyhf_free_text)
         check(lib.hf_lease_detach(self._pointer, handle, slot), slot)

@@ -6,6 +6,7 @@ import enum
 from dataclasses import dataclass
 from typing import Optional, Tuple, Union
 
+from ._errors import InvalidArgument
 from ._native import lib
 
 
@@ -74,6 +75,13 @@ Name = Union[str, bytes]
 
 def to_bytes(name: Name) -> bytes:
     return name if isinstance(name, bytes) else name.encode("utf-8", "surrogateescape")
+
+
+def c_text(value: bytes, what: str) -> bytes:
+    """For a parameter of C that ends with NUL."""
+    if b"\0" in value:
+        raise InvalidArgument(f"{what} has a NUL byte in it")
+    return value
 
 
 def from_bytes(name: bytes) -> str:
