@@ -2,7 +2,9 @@
 cmake_path(SET root NORMALIZE "${CMAKE_CURRENT_LIST_DIR}/../build/compilers/trixie")
 set(CMAKE_SYSROOT ${root})
 set(CMAKE_CXX_COMPILER ${root}/usr/bin/g++-14)
+set(CMAKE_C_COMPILER ${root}/usr/bin/gcc-14)  # of programs that test the C interface
 set(CMAKE_CXX_FLAGS_INIT "-B${root}/usr/bin")  # its own assembler and linker
+set(CMAKE_C_FLAGS_INIT "-B${root}/usr/bin")
 # Programs are those of this machine.
 set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
 foreach(kind LIBRARY INCLUDE PACKAGE)

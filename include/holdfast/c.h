@@ -43,6 +43,9 @@
 // Codes and modes may be added: have a default. The shared library has these symbols under the version
 // HOLDFAST_C_1.
 //
+// Linking. `pkg-config --libs holdfast` has all that a C program needs. With CMake, a project that links a static
+// library has C and CXX among its languages.
+//
 // C++ programs: the classes beside this file say more, and free what they give out themselves.
 #pragma once
 

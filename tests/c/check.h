@@ -47,6 +47,7 @@ void names_hold_any_bytes(void);
 void a_wait_can_be_cancelled(void);
 void an_asynchronous_wait_ends_once(void);
 void a_lost_lease_says_so(void);
+void a_callback_may_free_its_lease(void);
 void a_lease_is_renewed_and_released(void);
 void a_released_lease_tells_of_no_loss(void);
 void a_detached_lock_is_adopted(void);

@@ -17,6 +17,23 @@ static char await_lost(void) {
   return said;
 }
 
+static void free_it(void* data) {
+  hf_lease_free(data);
+  say_lost("f");
+}
+
+void a_callback_may_free_its_lease(void) {
+  hf_client* client = open_client();
+  hf_lock* lock = new_lock(client, "x", HF_EXCLUSIVE, 0, 500);
+  hf_lease* lease = acquire(lock);
+  CHECK(pipe(lost_pipe) == 0);
+  OK(hf_lease_on_lost(lease, free_it, lease, &failed));
+  OK(hf_client_evict(client, "x", 1, hf_lease_token(lease), &failed));
+  CHECK(await_lost() == 'f');
+  hf_lock_free(lock);
+  hf_client_free(client);
+}
+
 static int64_t boot_now(void) {
   struct timespec now;
   clock_gettime(7, &now);  // CLOCK_BOOTTIME, which is not in POSIX

@@ -21,6 +21,7 @@ static const struct {
     {"a_wait_can_be_cancelled", a_wait_can_be_cancelled},
     {"an_asynchronous_wait_ends_once", an_asynchronous_wait_ends_once},
     {"a_lost_lease_says_so", a_lost_lease_says_so},
+    {"a_callback_may_free_its_lease", a_callback_may_free_its_lease},
     {"a_lease_is_renewed_and_released", a_lease_is_renewed_and_released},
     {"a_released_lease_tells_of_no_loss", a_released_lease_tells_of_no_loss},
     {"a_detached_lock_is_adopted", a_detached_lock_is_adopted},

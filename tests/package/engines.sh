@@ -41,6 +41,12 @@ for engine in "${engines[@]}"; do
   configure "-DHOLDFAST_ENGINE_${engine^^}=ON"
 done
 
+# And all of them at once.
+options=()
+for engine in "${engines[@]}"; do options+=("-DHOLDFAST_ENGINE_${engine^^}=OFF"); done
+configure "${options[@]}"
+expect
+
 # Without client libraries each of their engines goes, with a line that says so.
 rm -rf "$work/build"
 PKG_CONFIG_LIBDIR=$work/nothing configure
