@@ -71,6 +71,7 @@ class LeasesTest(StoreCase):
         with self.assertRaises(holdfast.NotHeld):
             with self.client.mutex("x") as lease:
                 self.evict(lease)
+        self.assertTrue(lease.lost.wait())  # also when it is asked only now
         with self.assertRaises(KeyError):  # and hides no exception of the block
             with self.client.mutex("x") as lease:
                 self.evict(lease)

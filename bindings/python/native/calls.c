@@ -161,12 +161,16 @@ const hf_error* pyhf_failure(const pyhf_call* call) { return call->error; }
 
 int pyhf_watch_loss(pyhf_call* call) {
   if (foreign(call)) return -1;
-  if (call->lost_fd >= 0) return call->lost_fd;
-  call->lost_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  if (call->lost_fd < 0) return -1;
+  pthread_mutex_lock(&call->mutex);
+  const int first = call->lost_fd < 0;
+  if (first) call->lost_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  const int descriptor = call->lost_fd;
+  pthread_mutex_unlock(&call->mutex);
+  if (!first || descriptor < 0) return descriptor;
   /* Calls back at once, if it is lost already. */
-  if (hf_lease_on_lost(call->lease, lost, call, NULL) != HF_OK) pyhf_end_watch(call);
-  return call->lost_fd;
+  const hf_code code = hf_lease_on_lost(call->lease, lost, call, NULL);
+  if (code != HF_OK) pyhf_end_watch(call, code);
+  return descriptor;
 }
 
 int pyhf_loss(pyhf_call* call) {
@@ -177,10 +181,10 @@ int pyhf_loss(pyhf_call* call) {
   return loss;
 }
 
-void pyhf_end_watch(pyhf_call* call) {
+void pyhf_end_watch(pyhf_call* call, hf_code outcome) {
   if (foreign(call)) return;
   pthread_mutex_lock(&call->mutex);
-  if (call->loss == PYHF_HELD) call->loss = PYHF_ENDED;
+  if (call->loss == PYHF_HELD) call->loss = outcome == HF_NOT_HELD ? PYHF_LOST : PYHF_ENDED;
   tell(call->lost_fd);
   pthread_mutex_unlock(&call->mutex);
 }

@@ -40,8 +40,9 @@ int pyhf_watch_loss(pyhf_call* call);
 #define PYHF_LOST 1
 #define PYHF_ENDED 2
 int pyhf_loss(pyhf_call* call);
-/* The lease was released or detached: who waits for its loss need not wait any more. */
-void pyhf_end_watch(pyhf_call* call);
+/* The lease was released or detached, with this outcome (HF_NOT_HELD: it had been lost): who waits for its loss need not
+ * wait any more. */
+void pyhf_end_watch(pyhf_call* call, hf_code outcome);
 
 /* Free what a function of holdfast/c.h has put there. In C: a signal whose handler raises cannot come in between. */
 void pyhf_free_error(hf_error** slot);

@@ -113,27 +113,28 @@ class Lease:
         """Gives the lock back. NotHeld if it had been lost."""
         slot = error_slot()
         code = lib.hf_lease_release(self._pointer, slot)
-        self._end()
+        self._end(code)
         check(code, slot)
 
     async def release_async(self) -> None:
         call = Call()
         self._open = False
-        descriptor = lib.pyhf_begin_release(call.pointer, self._pointer)
-        self._end()
-        await call.arrive(descriptor)
+        try:
+            await call.arrive(lib.pyhf_begin_release(call.pointer, self._pointer))
+        finally:
+            self._end(lib.pyhf_result(call.pointer))
 
     def detach(self) -> str:
         """Ends the renewal and leaves the lock held until its ttl ends. The text is for adopt(): keep it secret."""
         slot = error_slot()
         handle = ffi.gc(ffi.new("char **"), lib.pyhf_free_text)
         check(lib.hf_lease_detach(self._pointer, handle, slot), slot)
-        self._end()
+        self._end(lib.HF_OK)
         return text(handle[0])
 
-    def _end(self) -> None:
+    def _end(self, outcome: int) -> None:
         self._open = False
-        lib.pyhf_end_watch(self._call.pointer)
+        lib.pyhf_end_watch(self._call.pointer, outcome)
 
     def __enter__(self) -> Lease:
         return self
@@ -170,8 +171,7 @@ class Lease:
         try:
             warnings.warn(f"the lease of {self.name!r} was not released", ResourceWarning, source=self, stacklevel=2)
         finally:  # a warning may be made an error
-            lib.hf_lease_release(self._pointer, ffi.NULL)
-            lib.pyhf_end_watch(self._call.pointer)
+            self._end(lib.hf_lease_release(self._pointer, ffi.NULL))
 
     def __reduce__(self) -> str:
         raise TypeError("a lease belongs to its process: give lease.detach() to another, and adopt() it there")
