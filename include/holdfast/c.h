@@ -40,8 +40,8 @@
 //
 // Growth. A structure begins with its size: set it to sizeof, and all else to 0 for the defaults. Fields are only
 // added at the end, so a program runs with every later library of the same HOLDFAST_C_VERSION or a higher one.
-// Codes and modes may be added: have a default. The shared library has these symbols under the version
-// HOLDFAST_C_1.
+// Codes and modes may be added: have a default. (They are integers: in an enum of C++ a value that it does not list is
+// undefined.) The shared library has these symbols under the version HOLDFAST_C_1.
 //
 // Linking. `pkg-config --libs holdfast` has all that a C program needs. With CMake, a project that links a static
 // library has C and CXX among its languages.
@@ -70,7 +70,8 @@ HF_API const char* hf_version(void);  // "0.1.0"
 
 // ---- Failures -----------------------------------------------------------------------------------
 
-typedef enum hf_code {
+typedef int32_t hf_code;
+enum {
   HF_OK = 0,
   HF_BUSY = 1,       // held by somebody else, and the wait (if any) is over; see hf_error_busy()
   HF_UNKNOWN = 2,    // sent, but not answered: it may have been done; cleaning up has begun
@@ -85,7 +86,7 @@ typedef enum hf_code {
   HF_WOULD_DEADLOCK = 11,   // a call that would wait for itself
   HF_STALE_TOKEN = 12,      // a fence has seen a newer token
   HF_EXHAUSTED = 13         // no thread, descriptor or memory left for this process
-} hf_code;
+};
 
 // "not_held" for HF_NOT_HELD, and so on: stable, for logs. "unknown_code" for a code that this library does not have.
 HF_API const char* hf_code_name(hf_code code);
@@ -128,18 +129,16 @@ HF_API void hf_client_free(hf_client* client);
 // Asks the server now, and takes no lock.
 HF_API hf_code hf_client_ping(hf_client* client, hf_error** error);
 
-typedef enum hf_exclusion {
-  HF_BEST_EFFORT = 0,
-  HF_BOUNDED_BY_CLOCKS = 1,
-  HF_LINEARIZABLE = 2
-} hf_exclusion;
-typedef enum hf_token_strength {
+typedef int32_t hf_exclusion;
+enum { HF_BEST_EFFORT = 0, HF_BOUNDED_BY_CLOCKS = 1, HF_LINEARIZABLE = 2 };
+typedef int32_t hf_token_strength;
+enum {
   HF_TOKEN_NONE = 0,
   HF_TOKEN_VOLATILE = 1,          // in memory
   HF_TOKEN_DURABLE_ONE_NODE = 2,  // on the disk of one node
   HF_TOKEN_QUORUM = 3,
   HF_TOKEN_LINEARIZABLE = 4
-} hf_token_strength;
+};
 
 // What the engine can give; from the first answer of a server on, what that server can.
 typedef struct hf_guarantees {
@@ -175,11 +174,12 @@ HF_API void hf_cancel_free(hf_cancel* cancel);
 typedef struct hf_lock hf_lock;
 typedef struct hf_lease hf_lease;
 
-typedef enum hf_mode {
+typedef int32_t hf_mode;
+enum {
   HF_EXCLUSIVE = 0,
   HF_SHARED = 1,  // together with other shared holders; queues behind a waiting exclusive claim
   HF_PERMIT = 2   // one of `permits`
-} hf_mode;
+};
 
 typedef struct hf_lock_options {
   size_t size;

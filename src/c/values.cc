@@ -19,11 +19,11 @@ static_assert(static_cast<int>(Mode::permit) == HF_PERMIT);
 static_assert(static_cast<int>(Exclusion::linearizable) == HF_LINEARIZABLE);
 static_assert(static_cast<int>(TokenStrength::linearizable) == HF_TOKEN_LINEARIZABLE);
 
-// A value of an enum in C may be any number.
-template <class To, class From>
-To checked_enum(From value, From greatest, const char* what) {
+// C may bring any number.
+template <class To>
+To checked_enum(std::int32_t value, std::int32_t greatest, const char* what) {
   if (value < 0 || value > greatest) {
-    throw LockError(invalid(std::to_string(static_cast<long>(value)) + " is no " + what));
+    throw LockError(invalid(std::to_string(value) + " is no " + what));
   }
   return static_cast<To>(value);
 }
@@ -75,16 +75,15 @@ std::int64_t to_ms(const std::optional<Duration>& duration) {
   return duration ? std::max<std::int64_t>(0, to_ms(*duration)) : -1;
 }
 
-Mode to_mode(hf_mode mode) { return checked_enum<Mode>(int{mode}, int{HF_PERMIT}, "hf_mode"); }
+Mode to_mode(hf_mode mode) { return checked_enum<Mode>(mode, HF_PERMIT, "hf_mode"); }
 hf_mode from_mode(Mode mode) { return static_cast<hf_mode>(mode); }
 
 Exclusion to_exclusion(hf_exclusion exclusion) {
-  return checked_enum<Exclusion>(int{exclusion}, int{HF_LINEARIZABLE}, "hf_exclusion");
+  return checked_enum<Exclusion>(exclusion, HF_LINEARIZABLE, "hf_exclusion");
 }
 
 TokenStrength to_strength(hf_token_strength strength) {
-  return checked_enum<TokenStrength>(int{strength}, int{HF_TOKEN_LINEARIZABLE},
-                                     "hf_token_strength");
+  return checked_enum<TokenStrength>(strength, HF_TOKEN_LINEARIZABLE, "hf_token_strength");
 }
 
 LockOptions to_options(const hf_lock_options& options) {
@@ -106,8 +105,8 @@ const char* hf_version(void) { return HOLDFAST_VERSION; }
 
 const char* hf_code_name(hf_code code) {
   if (code == HF_OK) return "ok";
-  if (int{code} < 0 || int{code} > int{HF_EXHAUSTED}) return "unknown_code";
-  return holdfast::code_name(static_cast<holdfast::Code>(int{code} - 1));
+  if (code < 0 || code > HF_EXHAUSTED) return "unknown_code";
+  return holdfast::code_name(static_cast<holdfast::Code>(code - 1));
 }
 
 void hf_error_free(hf_error* error) { delete error; }
