@@ -76,110 +76,17 @@ std::stop_token MultiLease::lost() const {
   return any_lost_.get_token();
 }
 
-BootTime MultiLease::valid_until() const {
-  if (leases_.empty()) throw LockError(Failure(Code::closed, "this multi-lock is empty"));
-  BootTime first = BootTime::max();
-  for (const Lease& lease : leases_) first = std::min(first, lease.valid_until());
-  return first;
 }
 
-Result<void> MultiLease::renew() {
-  Result<void> outcome;
-  for (Lease& lease : leases_) {
-    const Result<void> renewed = lease.renew();
-    if (!renewed && outcome) outcome = renewed;
-  }
-  return outcome;
-}
-
-Result<std::vector<Handle>> MultiLease::detach() {
-  std::vector<Handle> handles;
-  for (Lease& lease : leases_) {
-    const std::shared_ptr<internal::LeaseRecord> record = lease.record_;
-    Result<Handle> handle = lease.detach();
-    if (handle) {
-      handles.push_back(std::move(*handle));
-      continue;
-    }
-    internal::Locker& locker = record->locker();
-    for (const Handle& taken : handles) {
-      static_cast<void>(
-          internal::run_blocking(locker.loop(), locker.release_detached(taken.hold())));
-    }
-    leases_.erase(leases_.begin(), leases_.begin() + static_cast<std::ptrdiff_t>(handles.size()));
-    static_cast<void>(release());
-    return handle.failure();
-  }
-  leases_.clear();
-  return handles;
-}
-
-Result<void> MultiLease::release() {
-  if (leases_.empty()) return {};
-  const std::shared_ptr<internal::Locker> locker = leases_.front().record_->shared_locker();
-  if (locker->loop().inside()) {
-    return Failure(Code::would_deadlock, "a blocking call inside the client's own loop");
-  }
-  if (locker->forked()) return leases_.front().release();  // It says so, and stays what it was.
+// Each lease that is not given back here is released by its destructor, when this frame ends.
+Task<Result<void>> MultiLease::release_owned(MultiLease all) {
+  const std::shared_ptr<internal::Locker> locker = all.leases_.front().record_->shared_locker();
   const Deadline deadline =
       Deadline::at(locker->runtime().now() + locker->options().release_timeout + kGrace);
-  return internal::run_blocking(locker->loop(), locker->release_all(take_records(), deadline));
+  co_return co_await locker->release_all(all.take_records(), deadline);
 }
 
-// ---- Taking --------------------------------------------------------------------------------------
-
-MultiLock::MultiLock(std::vector<LockRequest> requests) : requests_(std::move(requests)) {
-  for (std::size_t i = 1; i < requests_.size(); ++i) {
-    const bool sorted = requests_[i - 1].name() < requests_[i].name();
-    if (sorted && requests_[i - 1].locker_ == requests_[i].locker_) continue;
-    throw LockError(Failure(Code::invalid_argument,
-                            "the locks of a multi-lock must be of one client, sorted by name, no "
-                            "name twice; let Client::multi_lock make it"));
-  }
-}
-
-Task<Result<MultiLease>> MultiLock::take_inside(std::vector<LockRequest> requests, Wait wait) {
-  internal::Locker& locker = requests.front().checked();
-  MultiLease all;
-  for (LockRequest& request : requests) {
-    Result<Lease> lease = co_await request.begin(wait);
-    if (lease) {
-      all.leases_.push_back(std::move(lease).value());
-      continue;
-    }
-    const Deadline deadline = Deadline::at(locker.runtime().now() + kGrace);
-    static_cast<void>(co_await locker.release_all(all.take_records(), deadline));
-    co_return lease.failure();
-  }
-  co_return all;
-}
-
-Result<MultiLease> MultiLock::take_all(Wait wait) {
-  if (requests_.empty()) return MultiLease();
-  internal::Locker& locker = requests_.front().checked();
-  Result<MultiLease> taken =
-      internal::run_blocking(locker.loop(), take_inside(requests_, std::move(wait)));
-  if (!taken) return taken;
-  MultiLease all(std::move(taken->leases_));
-  // Waiting for the last can take so long that the first is gone.
-  if (all.held()) return all;
-  return Failure(Code::not_held, "a lock was lost while waiting for the others; try again");
-}
-
-Result<MultiLease> MultiLock::acquire(std::stop_token stop) {
-  return take_all(Wait{.deadline = Deadline::never(), .queue = true, .stop = std::move(stop)});
-}
-
-Result<MultiLease> MultiLock::try_acquire() {
-  if (requests_.empty()) return MultiLease();
-  const Deadline deadline = requests_.front().checked().request_deadline();
-  return take_all(Wait{.deadline = deadline, .queue = false, .stop = {}});
-}
-
-Result<MultiLease> MultiLock::try_acquire_for(Duration patience, std::stop_token stop) {
-  if (requests_.empty()) return MultiLease();
-  const Deadline deadline = requests_.front().deadline_after(patience);
-  return take_all(Wait{.deadline = deadline, .queue = true, .stop = std::move(stop)});
-}
-
-}  // namespace holdfast
+Async<Result<void>> MultiLease::async_release() {
+  if (leases_.empty()) return Async<Result<void>>(Result<void>());
+  std::shared_ptr<internal::Loop> loop = leases_.front().record_->locker().shared_loop();
+  return {std::move(loop), release_owned(std::move(*this))};
