@@ -37,3 +37,13 @@ struct LockOptions {
   // How long the lock outlives a holder that vanished. Renewed every third of it while held.
   Duration ttl = std::chrono::seconds(30);
   // How long before the lock can end lost() is triggered. Default: a tenth of the ttl, at most 5 s.
+  std::optional<Duration> warn_before{};
+  // Held at least so long from its grant: a lock that is given back sooner stays held until then, and so does one whose
+  // holder died (then for at least a ttl). Unsupported where a lock ends with its connection.
+  Duration keep{};
+  // False: no background renewal; the lease ends after one ttl unless renew() is called.
+  bool auto_renew = true;
+  Requirements require{};
+};
+
+}  // namespace holdfast

@@ -76,6 +76,42 @@ std::stop_token MultiLease::lost() const {
   return any_lost_.get_token();
 }
 
+BootTime MultiLease::valid_until() const {
+  if (leases_.empty()) throw LockError(Failure(Code::closed, "this multi-lock is empty"));
+  BootTime first = BootTime::max();
+  for (const Lease& lease : leases_) first = std::min(first, lease.valid_until());
+  return first;
+}
+
+Result<void> MultiLease::renew() {
+  Result<void> outcome;
+  for (Lease& lease : leases_) {
+    const Result<void> renewed = lease.renew();
+    if (!renewed && outcome) outcome = renewed;
+  }
+  return outcome;
+}
+
+Result<std::vector<Handle>> MultiLease::detach() {
+  std::vector<Handle> handles;
+  for (Lease& lease : leases_) {
+    const std::shared_ptr<internal::LeaseRecord> record = lease.record_;
+    Result<Handle> handle = lease.detach();
+    if (handle) {
+      handles.push_back(std::move(*handle));
+      continue;
+    }
+    internal::Locker& locker = record->locker();
+    for (const Handle& taken : handles) {
+      static_cast<void>(
+          internal::run_blocking(locker.loop(), locker.release_detached(taken.hold())));
+    }
+    leases_.erase(leases_.begin(), leases_.begin() + static_cast<std::ptrdiff_t>(handles.size()));
+    static_cast<void>(release());
+    return handle.failure();
+  }
+  leases_.clear();
+  return handles;
 }
 
 // Each lease that is not given back here is released by its destructor, when this frame ends.
@@ -90,3 +126,87 @@ Async<Result<void>> MultiLease::async_release() {
   if (leases_.empty()) return Async<Result<void>>(Result<void>());
   std::shared_ptr<internal::Loop> loop = leases_.front().record_->locker().shared_loop();
   return {std::move(loop), release_owned(std::move(*this))};
+}
+
+Result<void> MultiLease::release() {
+  if (leases_.empty()) return {};
+  const std::shared_ptr<internal::Locker> locker = leases_.front().record_->shared_locker();
+  if (locker->loop().inside()) {
+    return Failure(Code::would_deadlock, "a blocking call inside the client's own loop");
+  }
+  if (locker->forked()) return leases_.front().release();  // It says so, and stays what it was.
+  return async_release().get();
+}
+
+// ---- Taking --------------------------------------------------------------------------------------
+
+MultiLock::MultiLock(std::vector<LockRequest> requests) {
+  for (std::size_t i = 1; i < requests.size(); ++i) {
+    const bool sorted = requests[i - 1].name() < requests[i].name();
+    if (sorted && requests[i - 1].locker_ == requests[i].locker_) continue;
+    throw LockError(Failure(Code::invalid_argument,
+                            "the locks of a multi-lock must be of one client, sorted by name, no "
+                            "name twice; let Client::multi_lock make it"));
+  }
+  for (const LockRequest& request : requests) request.checked();
+  requests_ = std::make_shared<const Requests>(std::move(requests));
+}
+
+Task<Result<MultiLease>> MultiLock::take(std::shared_ptr<const Requests> requests, Wait wait) {
+  internal::Locker& locker = requests->front().checked();
+  std::vector<Lease> leases;
+  for (const LockRequest& request : *requests) {
+    Result<Lease> lease = co_await request.task(wait);
+    if (lease) {
+      leases.push_back(std::move(lease).value());
+      continue;
+    }
+    const Deadline deadline = Deadline::at(locker.runtime().now() + kGrace);
+    MultiLease taken(std::move(leases));
+    static_cast<void>(co_await locker.release_all(taken.take_records(), deadline));
+    co_return lease.failure();
+  }
+  MultiLease all(std::move(leases));
+  // Waiting for the last can take so long that the first is gone.
+  if (all.held()) co_return all;
+  co_return Failure(Code::not_held, "a lock was lost while waiting for the others; try again");
+}
+
+Async<Result<MultiLease>> MultiLock::begin(bool queue, std::optional<Duration> patience,
+                                           std::stop_token stop) {
+  using Answer = Async<Result<MultiLease>>;
+  if (!requests_) return Answer(Failure(Code::closed, "this multi-lock was moved from"));
+  if (requests_->empty()) return Answer(MultiLease());
+  const LockRequest& first = requests_->front();
+  Wait wait{.deadline = Deadline::never(), .queue = queue, .stop = {}};
+  if (!queue) wait.deadline = first.checked().request_deadline();
+  if (patience) wait.deadline = first.deadline_after(*patience);
+  return internal::stoppable(first.checked().shared_loop(), std::move(stop),
+                             [&](std::stop_token own) {
+                               wait.stop = std::move(own);
+                               return take(requests_, wait);
+                             });
+}
+
+Async<Result<MultiLease>> MultiLock::async_acquire(std::stop_token stop) {
+  return begin(true, std::nullopt, std::move(stop));
+}
+
+Async<Result<MultiLease>> MultiLock::async_try_acquire() { return begin(false, std::nullopt, {}); }
+
+Async<Result<MultiLease>> MultiLock::async_try_acquire_for(Duration patience,
+                                                           std::stop_token stop) {
+  return begin(true, patience, std::move(stop));
+}
+
+Result<MultiLease> MultiLock::acquire(std::stop_token stop) {
+  return async_acquire(std::move(stop)).get();
+}
+
+Result<MultiLease> MultiLock::try_acquire() { return async_try_acquire().get(); }
+
+Result<MultiLease> MultiLock::try_acquire_for(Duration patience, std::stop_token stop) {
+  return async_try_acquire_for(patience, std::move(stop)).get();
+}
+
+}  // namespace holdfast
