@@ -41,7 +41,7 @@ class MovedFrom : public testing::Test {
 
 TEST(Values, ArePrintedOnOneLine) {
   EXPECT_EQ(streamed(Token(42)), "42");
-  EXPECT_EQ(streamed(Name("a\nb")), "a\\x0ab");
+  EXPECT_EQ(streamed(Name("a\nb")), "a\\x0Ab");
   EXPECT_EQ(streamed(Ticket(Token(7), Mode::shared)), "7 shared");
   EXPECT_EQ(streamed(Mode::permit), "permit");
   EXPECT_EQ(streamed(Code::not_held), "not_held");
@@ -60,14 +60,14 @@ TEST(Values, ArePrintedOnOneLine) {
 
 #ifdef FMT_HEADER_ONLY
 TEST(Values, AreFormattedByFmt) {
-  EXPECT_EQ(fmt::format("{:>5}|{}", Token(42), Name("x\x1b")), "   42|x\\x1b");
+  EXPECT_EQ(fmt::format("{:>5}|{}", Token(42), Name("x\x1b")), "   42|x\\x1B");
   EXPECT_EQ(fmt::format("{}", refused()), "not_held: the lock 'x' was lost");
 }
 #endif
 
 #ifdef __cpp_lib_format
 TEST(Values, AreFormattedByTheStandardLibrary) {
-  EXPECT_EQ(std::format("{:>5}|{}", Token(42), Name("x\x1b")), "   42|x\\x1b");
+  EXPECT_EQ(std::format("{:>5}|{}", Token(42), Name("x\x1b")), "   42|x\\x1B");
   EXPECT_EQ(std::format("{}", refused()), "not_held: the lock 'x' was lost");
 }
 #endif
