@@ -9,10 +9,12 @@ JOBS=${HOLDFAST_JOBS:-$(nproc)}
 
 BUILD_PACKAGES=(g++ cmake ninja-build pkg-config libsqlite3-dev libhiredis-dev libnghttp2-dev
   libssl-dev libpq-dev libmariadb-dev libcli11-dev nlohmann-json3-dev libgtest-dev libgmock-dev)
-# (libasio-dev: for a host that uses Asio, which we do not.)
-PACKAGING_PACKAGES=(dpkg-dev file libasio-dev)
+# For hosts that use these libraries, which we do not: asio.h, boost_asio.h and fmt.h are headers alone.
+HOST_PACKAGES=(libasio-dev libboost-dev libfmt-dev)
+PACKAGING_PACKAGES=(dpkg-dev file doxygen "${HOST_PACKAGES[@]}")
 # The Python package is built and tested with Debian's Python.
 PYTHON_PACKAGES=(python3-dev python3-cffi python3-venv mypy)
+DOCS_PACKAGES=(doxygen)
 FORMAT_PACKAGES=(clang-format-19)
 TIDY_PACKAGES=(clang-tidy-19)
 CLANG_PACKAGES=(clang-19)

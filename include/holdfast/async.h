@@ -1,20 +1,32 @@
-// Async<T>: a call that has not begun yet. Use it in one of three ways:
+// Async<T>: a call that has not begun yet. Use it in one of four ways:
 //
-//   T value = co_await std::move(async);     in any coroutine. Inside the client's own loop
-//                                            (a Task given to Client::run) it costs no thread hop;
-//                                            elsewhere the coroutine is resumed on the client's
-//                                            callback thread
+//   T value = co_await std::move(async);     in any coroutine whose promise does not forbid it. Inside the client's
+//                                            own loop (a Task given to Client::run) it costs no thread hop;
+//                                            elsewhere the coroutine is resumed on the client's callback thread
 //   std::move(async).then([](T value) {…});  the callback runs on the client's callback thread
 //   T value = std::move(async).get();        blocks
+//   initiate(std::move(async), token)        with Asio's completion tokens: see asio.h. A coroutine of Asio's
+//                                            (asio::awaitable) awaits nothing else before Asio 1.23
 //
 // An Async that is dropped without any of these does nothing.
+//
+// Every blocking call that asks the engine has such a form, and T is what the blocking call returns: a Result.
+// Where it is over at once (an empty lease, a client that was moved from), the callback is called by then() itself.
+// An operation that has begun keeps its client alive, also if the Client object is destroyed meanwhile.
+//
+// There are no senders (std::execution, P2300): they need C++26, and no compiler that we support has them. A sender is
+// a few lines over then() and stop().
 #pragma once
 
 #include <coroutine>
+#include <cstddef>
 #include <functional>
 #include <memory>
+#include <new>
 #include <optional>
+#include <stop_token>
 #include <system_error>
+#include <type_traits>
 #include <utility>
 
 #include "holdfast/export.h"
@@ -65,6 +77,8 @@ T run_blocking(Loop& loop, Task<T> task) {
     return current_failure();
   } catch (const std::system_error&) {
     return current_failure();
+  } catch (const std::bad_alloc&) {
+    return current_failure();
   }
   return std::move(*result);
 }
@@ -79,37 +93,111 @@ Task<T> contained(Task<T> task) {
   }
 }
 
+// `task`, which has the token of `own`, ends also if `outer` is triggered.
+template <class T>
+Task<T> linked(Task<T> task, std::stop_token outer, std::stop_source own) {
+  const std::stop_callback link(std::move(outer), [&own] { own.request_stop(); });
+  co_return co_await std::move(task);
+}
+
+// The frame of an asio::awaitable, whichever Asio it is of.
+template <class Frame>
+concept AsioFrame = requires(Frame& frame) { frame.attach_thread(frame.detach_thread()); };
+
 }  // namespace internal
+
+template <class T>
+class Async;
+
+// Only to be refused in a line that can be read.
+template <class T, internal::AsioFrame Frame>
+std::nullptr_t initiate(Async<T>, Frame*) {
+  static_assert(
+      sizeof(Frame) == 0,
+      "an asio::awaitable cannot await a holdfast::Async as it is. Include holdfast/asio.h (or "
+      "holdfast/boost_asio.h) and write: co_await holdfast::initiate(mutex.async_acquire(), "
+      "asio::use_awaitable)");
+  return nullptr;
+}
 
 template <class T>
 class [[nodiscard]] Async {
  public:
-  Async(std::shared_ptr<internal::Loop> loop, Task<T> task)
-      : loop_(std::move(loop)), task_(std::move(task)) {}
+  using Value = T;
 
-  T get() && { return internal::run_blocking(*loop_, std::move(task_)); }
+  // `stop` ends this very call: `task` has its token.
+  Async(std::shared_ptr<internal::Loop> loop, Task<T> task,
+        std::stop_source stop = std::stop_source(std::nostopstate))
+      : loop_(std::move(loop)), task_(std::move(task)), stop_(std::move(stop)) {}
+  // Over already, without a client.
+  explicit Async(T value) : result_(std::move(value)) {}
 
-  void then(std::function<void(T)> callback) && {
-    loop_->start(deliver(loop_, std::move(task_), std::move(callback)));
+  // Ends this very call, from any thread, and leaves nothing behind: the outcome is Code::cancelled, unless another
+  // one came first. Copy it before the Async is used. stop_possible() is false for calls that wait for nobody: they
+  // end by ClientOptions::request_timeout.
+  const std::stop_source& stop() const { return stop_; }
+
+  T get() && {
+    return loop_ ? internal::run_blocking(*loop_, std::move(task_)) : std::move(*result_);
   }
 
-  bool await_ready() const noexcept { return false; }
+  // `callback` may be move-only. It is called once, and destroyed, outside the loop. Throws LockError (forked,
+  // exhausted) if the call cannot be begun; then it is never called.
+  template <class F>
+    requires std::is_invocable_v<F, T>
+  void then(F callback) && {
+    if (!loop_) {
+      std::move(callback)(std::move(*result_));
+      return;
+    }
+    auto delivery = std::make_shared<DeliveryTo<F>>(std::move(callback));
+    loop_->start(deliver(loop_, std::move(task_), std::move(delivery)));
+  }
+
+  // For Asio, to which this is an asynchronous operation once asio.h is included: async(asio::use_future).
+  template <class Token>
+    requires requires(Async&& self, Token&& token) {
+      initiate(std::move(self), std::forward<Token>(token));
+    }
+  decltype(auto) operator()(Token&& token) && {
+    return initiate(std::move(*this), std::forward<Token>(token));
+  }
+
+  bool await_ready() const noexcept { return !loop_; }
   bool await_suspend(std::coroutine_handle<> awaiter) {
     if (loop_->inside()) {
       direct_ = true;
       return task_.await_suspend(awaiter);
     }
-    loop_->start(
-        resume_elsewhere(loop_, std::move(task_), &result_, awaiter, internal::Loop::current()));
+    try {
+      loop_->start(
+          resume_elsewhere(loop_, std::move(task_), &result_, awaiter, internal::Loop::current()));
+    } catch (const LockError& error) {  // forked, exhausted: it was not begun
+      result_.emplace(error.failure());
+      return false;
+    }
     return true;
   }
   T await_resume() { return direct_ ? task_.await_resume() : std::move(*result_); }
 
  private:
+  // A callback and what it is called with; shared, because call_user() takes what can be copied.
+  struct Delivery {
+    virtual ~Delivery() = default;
+    virtual void call() = 0;
+    std::optional<T> value;
+  };
+  template <class F>
+  struct DeliveryTo final : Delivery {
+    explicit DeliveryTo(F the_callback) : callback(std::move(the_callback)) {}
+    void call() override { std::move(callback)(std::move(*this->value)); }
+    F callback;
+  };
   static Task<void> deliver(std::shared_ptr<internal::Loop> loop, Task<T> task,
-                            std::function<void(T)> callback) {
-    auto value = std::make_shared<T>(co_await internal::contained(std::move(task)));
-    loop->call_user([callback = std::move(callback), value] { callback(std::move(*value)); });
+                            std::shared_ptr<Delivery> delivery) {
+    delivery->value.emplace(co_await internal::contained(std::move(task)));
+    // The last reference: callback and value end on the callback thread.
+    loop->call_user([delivery = std::move(delivery)] { delivery->call(); });
   }
   // `home`: the loop of another client, to which the awaiter belongs, if it does.
   static Task<void> resume_elsewhere(std::shared_ptr<internal::Loop> loop, Task<T> task,
@@ -125,8 +213,22 @@ class [[nodiscard]] Async {
 
   std::shared_ptr<internal::Loop> loop_;
   Task<T> task_;
+  std::stop_source stop_{std::nostopstate};
   std::optional<T> result_;
   bool direct_ = false;
 };
+
+namespace internal {
+
+// The Async of the task that `begin` makes with a stop_token, which `outer` and Async::stop() trigger.
+template <class Begin>
+auto stoppable(std::shared_ptr<Loop> loop, std::stop_token outer, const Begin& begin) {
+  std::stop_source own;
+  auto task = begin(own.get_token());
+  if (outer.stop_possible()) task = linked(std::move(task), std::move(outer), own);
+  return Async(std::move(loop), std::move(task), std::move(own));
+}
+
+}  // namespace internal
 
 }  // namespace holdfast

@@ -68,6 +68,9 @@ class HOLDFAST_API Client {
   Election election(const Name& name, const LockOptions& options = {});
   Result<MultiLease> acquire_all(std::vector<Name> names, const LockOptions& options = {},
                                  std::stop_token stop = {});
+  Async<Result<MultiLease>> async_acquire_all(std::vector<Name> names,
+                                              const LockOptions& options = {},
+                                              std::stop_token stop = {});
 
   // A job that is done once per period, on any number of machines: once.h.
   Once once(const Name& name, const Period& period, const OnceOptions& options = {});
@@ -81,23 +84,31 @@ class HOLDFAST_API Client {
   // Takes over a detached hold, here or in another process: from now on this client renews it.
   // not_held if it has expired or was released meanwhile.
   Result<Lease> adopt(const Handle& handle, const LockOptions& options = {});
+  Async<Result<Lease>> async_adopt(const Handle& handle, const LockOptions& options = {});
   // Renews, or releases, a detached hold without adopting it.
   Result<void> renew(const Handle& handle);
   Result<void> release(const Handle& handle);
+  Async<Result<void>> async_renew(const Handle& handle);
+  Async<Result<void>> async_release(const Handle& handle);
 
   // Asks the server now, and takes no lock: unreachable if it does not answer within
   // ClientOptions::request_timeout, misconfigured if it refuses us (password, role, missing tables).
   Result<void> ping();
+  Async<Result<void>> async_ping();
 
   // Asks the server what it is, what it is set to, and what that means for locks (examination.h); takes no lock.
   // unreachable if it does not answer in time. A server that is unfit is an answer, not a failure.
   Result<Examination> examine();
+  Async<Result<Examination>> async_examine();
 
   Result<std::vector<LockInfo>> list(const std::string& prefix = {});
+  Async<Result<std::vector<LockInfo>>> async_list(const std::string& prefix = {});
   Result<LockInfo> inspect(const Name& name);
+  Async<Result<LockInfo>> async_inspect(const Name& name);
   // Takes the lock away from the holder with exactly this token. The holder learns of it at its
   // next renewal; only a fence protects the resource meanwhile.
   Result<void> evict(const Name& name, Token expected);
+  Async<Result<void>> async_evict(const Name& name, Token expected);
 
   // Those of the engine; from the first answer of a server on, those of that server, lowered where it must be. A
   // server is connected to when it is first needed: examine() does it now.
@@ -107,11 +118,17 @@ class HOLDFAST_API Client {
   // Runs a coroutine inside the client's loop, to its end, on this thread. Inside, `co_await
   // mutex.async_acquire()` costs no thread hop; blocking calls fail with would_deadlock.
   void run(Task<void> task);
+  // The same as an Async: `task` begins when that is used. An exception of the task's is Code::unknown.
+  template <class T>
+  Async<Result<T>> async_run(Task<Result<T>> task) {
+    return {loop(), std::move(task)};
+  }
 
  private:
   friend class TestWorld;
   explicit Client(std::shared_ptr<internal::Locker> locker);
-  internal::Locker& checked() const;  // LockError (closed) if it was moved from
+  internal::Locker& checked() const;             // LockError (closed) if it was moved from
+  std::shared_ptr<internal::Loop> loop() const;  // the same
   LockRequest request(const Name& name, Mode mode, std::uint32_t permits,
                       const LockOptions& options);
 

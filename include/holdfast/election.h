@@ -12,6 +12,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 
@@ -21,8 +22,8 @@
 namespace holdfast {
 
 struct Leader {
-  Token token;        // 0: nobody leads
-  std::string value;  // what the leader campaigned with: any bytes, so show it as printable()
+  Token token{};        // 0: nobody leads
+  std::string value{};  // what the leader campaigned with: any bytes, so show it as printable()
 };
 
 class HOLDFAST_API Election {
@@ -34,11 +35,18 @@ class HOLDFAST_API Election {
   Result<Lease> try_campaign_for(const std::string& value, Duration patience,
                                  std::stop_token stop = {});
 
+  Async<Result<Lease>> async_campaign(const std::string& value, std::stop_token stop = {});
+  Async<Result<Lease>> async_try_campaign_for(const std::string& value, Duration patience,
+                                              std::stop_token stop = {});
+
   // The present leader.
   Result<Leader> leader();
+  Async<Result<Leader>> async_leader();
   // Waits until the leader is not the one with token `known`, at most `patience` (busy then).
   Result<Leader> observe(Token known, std::optional<Duration> patience = {},
                          std::stop_token stop = {});
+  Async<Result<Leader>> async_observe(Token known, std::optional<Duration> patience = {},
+                                      std::stop_token stop = {});
 
  private:
   LockRequest candidate(const std::string& value);

@@ -44,18 +44,18 @@ HOLDFAST_API const char* mode_name(Mode mode);
 // A caller's request for a lock.
 struct Claim {
   Name name;
-  ClaimId id;  // of this attempt: what the engine knows it by
+  ClaimId id{};  // of this attempt: what the engine knows it by
   // The same for all attempts of one call: the id of the first. A call that asks again after an unknown
   // outcome does so with another id, so that a release of the first attempt that is still under way cannot
   // end what the second one holds.
-  ClaimId call;
+  ClaimId call{};
   // When the call began, by the boot clock: the same for all its attempts, so that one that asks again keeps
   // its place among those who wait. Zero: this attempt is the first.
   BootTime since{};
   Mode mode = Mode::exclusive;
   std::uint32_t permits = 1;  // how many may hold at once; stored and checked (Mode::permit)
   Duration ttl{};
-  std::string label;  // any bytes, shown to others: who holds or waits
+  std::string label{};  // any bytes, shown to others: who holds or waits
   // True if the hold must survive this process (a handle for scripts): it ends by release or by
   // its ttl only, not when the process or session dies.
   bool outlives_process = false;
@@ -82,7 +82,7 @@ struct Hold {
 struct Wait {
   Deadline deadline = Deadline::never();
   bool queue = true;  // false: answer busy rather than wait
-  std::stop_token stop;
+  std::stop_token stop{};
 };
 
 // ---- Guarantees as data -----------------------------------------------------------------------

@@ -31,6 +31,9 @@
 //                            after any number of newer grants, so no mark can tell a late holder
 //                            from a valid one. Where that matters, use N mutexes instead.
 //
+// Files and SQLite are asked on the calling thread: they have no asynchronous form, because the system has none for
+// them. In a program with an event loop, call them on a thread pool. RedisFence has both forms (redis_fence.h).
+//
 // Marks of earlier versions, which had one number, are read as X = A. Such a program may go on
 // using the same mark: it sees A and takes every token for an exclusive one, and new programs count
 // what it admits as such. No late holder is admitted by either, and no valid writer is refused;
@@ -78,7 +81,8 @@ class HOLDFAST_API FenceGate {
   ~FenceGate();
 
   // The right to touch the resource; to read it only, if the ticket was shared. Nobody else is
-  // inside while it lives, readers neither: keep it for one operation, not for a lease. It may outlive the gate object and end on another thread; a killed
+  // inside while it lives, readers neither: keep it for one operation, not for a lease.
+  // It may outlive the gate object and end on another thread; a killed
   // process leaves at once. A thread that enters a gate in which it already is waits for itself.
   class [[nodiscard]] HOLDFAST_API Pass {
    public:

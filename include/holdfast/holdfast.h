@@ -3,6 +3,7 @@
 
 #include "holdfast/client.h"
 #include "holdfast/fence.h"
+#include "holdfast/print.h"
 #include "holdfast/redis_fence.h"
 #include "holdfast/text.h"
 #include "holdfast/version.h"

@@ -84,16 +84,19 @@ class [[nodiscard]] HOLDFAST_API Lease {
 
   // Renews now, in addition to the background renewal.
   Result<void> renew();
+  Async<Result<void>> async_renew();
 
   // Gives the lock back and empties the lease. not_held if it had been lost (nothing of anybody
   // else's is touched then); closed if the lease is empty.
   Result<void> release();
-  // REQUIRES: the lease is not empty (LockError, closed).
+  // Empties the lease at once, and gives the lock back when the Async is used, or dropped.
   Async<Result<void>> async_release();
 
   // Stops renewal and empties the lease without releasing: the lock stays held until its ttl ends
   // or somebody adopts the handle. See Client::adopt().
   Result<Handle> detach();
+  // Empties the lease at once. If it fails, or is dropped, the lock is given back.
+  Async<Result<Handle>> async_detach();
 
  private:
   friend class internal::LeaseRecord;
@@ -101,6 +104,7 @@ class [[nodiscard]] HOLDFAST_API Lease {
   friend class Once;        // asks whether it is still held
   explicit Lease(std::shared_ptr<internal::LeaseRecord> record) : record_(std::move(record)) {}
   static Task<Result<void>> release_owned(Lease lease);
+  static Task<Result<Handle>> detach_owned(Lease lease);
 
   std::shared_ptr<internal::LeaseRecord> record_;
 };

@@ -9,7 +9,7 @@
 // Down is not no: the calls that wait go on asking through refused connections, restarts, failovers
 // and elections, until their own time is over (unreachable, if the server is still away then). A
 // wrong password, a wrong role or a bad configuration fails at once in all forms.
-//   async_…                  the same, as an Async (see async.h)
+//   async_…                  the same, as an Async (see async.h): awaited, with a callback, or with Asio (asio.h)
 // `stop` cancels from any thread, anywhere in the wait, and leaves nothing behind.
 //
 // Thread safety: all of it, from any thread.
@@ -69,19 +69,22 @@ class HOLDFAST_API LockRequest {
   Async<Result<Lease>> async_try_acquire();
   Async<Result<Lease>> async_try_acquire_for(Duration patience, std::stop_token stop = {});
 
-  // One deadline for several requests: see MultiLock.
+  // One deadline for several requests: see MultiLock. Throws LockError (closed) if it was moved from.
   Deadline deadline_after(Duration patience) const;
   Result<Lease> acquire_by(Deadline deadline, std::stop_token stop);
 
   // For scripts and `holdfast acquire`: a hold that does not end with this process. It is not
   // renewed; see Client::adopt().
   Result<Handle> acquire_detached(Wait wait);
+  Async<Result<Handle>> async_acquire_detached(Wait wait);
 
  private:
   friend class MultiLock;  // asks for several in one call
   friend class RecursiveMutex;
   internal::Locker& checked() const;  // LockError (closed) if it was moved from
   bool forked() const;                // true in a forked child
+  // REQUIRES: not moved from.
+  Task<Result<Lease>> task(Wait wait) const;
   Async<Result<Lease>> begin(Wait wait);
 
   std::shared_ptr<internal::Locker> locker_;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <vector>
 
@@ -40,9 +41,12 @@ class [[nodiscard]] HOLDFAST_API MultiLease {
   Result<void> release();
   // All or none: if one cannot be detached, all are released. In the order of leases(); see Lease::detach().
   Result<std::vector<Handle>> detach();
+  // Empties this at once, and gives the locks back when the Async is used, or dropped.
+  Async<Result<void>> async_release();
 
  private:
   friend class MultiLock;
+  static Task<Result<void>> release_owned(MultiLease all);
   // Takes the leases out, for their locker to release.
   std::vector<std::shared_ptr<internal::LeaseRecord>> take_records();
   std::vector<Lease> leases_;
@@ -59,11 +63,17 @@ class HOLDFAST_API MultiLock {
   Result<MultiLease> try_acquire();
   Result<MultiLease> try_acquire_for(Duration patience, std::stop_token stop = {});
 
- private:
-  Result<MultiLease> take_all(Wait wait);
-  static Task<Result<MultiLease>> take_inside(std::vector<LockRequest> requests, Wait wait);
+  Async<Result<MultiLease>> async_acquire(std::stop_token stop = {});
+  Async<Result<MultiLease>> async_try_acquire();
+  Async<Result<MultiLease>> async_try_acquire_for(Duration patience, std::stop_token stop = {});
 
-  std::vector<LockRequest> requests_;
+ private:
+  using Requests = std::vector<LockRequest>;
+  Async<Result<MultiLease>> begin(bool queue, std::optional<Duration> patience,
+                                  std::stop_token stop);
+  static Task<Result<MultiLease>> take(std::shared_ptr<const Requests> requests, Wait wait);
+
+  std::shared_ptr<const Requests> requests_;  // null: moved from
 };
 
 }  // namespace holdfast

@@ -23,6 +23,7 @@
 #include <string_view>
 #include <vector>
 
+#include "holdfast/async.h"
 #include "holdfast/export.h"
 #include "holdfast/ids.h"
 #include "holdfast/options.h"
@@ -64,6 +65,11 @@ class HOLDFAST_API RedisFence {
 
   // The highest token seen, whatever its mode; 0 if none. Changes nothing.
   Result<Token> mark(std::string_view key);
+
+  Async<Result<void>> async_set(std::string_view key, const Ticket& ticket, std::string_view value);
+  Async<Result<std::optional<std::string>>> async_get(std::string_view key, const Ticket& ticket);
+  Async<Result<void>> async_erase(std::string_view key, const Ticket& ticket);
+  Async<Result<Token>> async_mark(std::string_view key);
 
   // The scripts, for a Redis client of your own. KEYS: script_keys() of the data. They answer
   // {1, mark} or {1, mark, data} if the token was admitted, {0, token} with the one that outranks it

@@ -6,6 +6,9 @@
 //            "no": Holdfast has already begun to clean up by the claim's id
 //   error    it did not happen; `message()` says what to do
 //
+// A function that returns a Result does not throw, but for what its own arguments throw (a name that is none) and
+// what a function of yours that it calls throws. A client, lease or fence that was moved from is Code::closed.
+//
 // Thread safety: a Result is a value.
 #pragma once
 
@@ -45,12 +48,12 @@ HOLDFAST_API const char* code_name(Code code);
 
 // The holders in the way.
 struct Busy {
-  std::string lock;         // the lock's name, for people; filled in by the client
-  std::string holder;       // the holder's label, as printable(); may be empty
+  std::string lock{};       // the lock's name, for people; filled in by the client
+  std::string holder{};     // the holder's label, as printable(); may be empty
   std::uint64_t rank = 0;   // how many waiters were ahead of us
   std::uint64_t token = 0;  // the token of (one of) the present holders; 0 if not known
   // How long the present grant can still last if it is not renewed.
-  std::optional<std::chrono::nanoseconds> expires_in;
+  std::optional<std::chrono::nanoseconds> expires_in{};
 };
 
 class HOLDFAST_API Failure {
@@ -89,6 +92,13 @@ class HOLDFAST_API LockError : public std::runtime_error {
   Failure failure_;
 };
 
+namespace internal {
+
+// Empty.
+HOLDFAST_API const std::string& no_message();
+
+}  // namespace internal
+
 // A T, or the reason why there is none. Expected-like; std::expected needs C++23.
 template <class T>
 class [[nodiscard]] Result {
@@ -110,10 +120,11 @@ class [[nodiscard]] Result {
   T* operator->() { return &value(); }
   const T* operator->() const { return &value(); }
 
-  // REQUIRES: !ok().
+  // REQUIRES: !ok() (std::bad_variant_access).
   const Failure& failure() const { return std::get<1>(state_); }
   Code code() const { return failure().code(); }
-  const std::string& message() const { return failure().message(); }
+  // Empty if ok().
+  const std::string& message() const { return ok() ? internal::no_message() : failure().message(); }
 
  private:
   void check() const {
@@ -136,9 +147,11 @@ class [[nodiscard]] Result<void> {
   void value() const {
     if (!ok()) throw LockError(failure());
   }
-  const Failure& failure() const { return *failure_; }
+  // REQUIRES: !ok() (std::bad_optional_access).
+  const Failure& failure() const { return failure_.value(); }
   Code code() const { return failure().code(); }
-  const std::string& message() const { return failure().message(); }
+  // Empty if ok().
+  const std::string& message() const { return ok() ? internal::no_message() : failure().message(); }
 
  private:
   std::optional<Failure> failure_;

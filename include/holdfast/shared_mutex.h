@@ -26,6 +26,14 @@ class HOLDFAST_API SharedMutex : public Mutex {  // the exclusive side
     return shared_.try_acquire_for(patience, stop);
   }
 
+  Async<Result<Lease>> async_acquire_shared(std::stop_token stop = {}) {
+    return shared_.async_acquire(std::move(stop));
+  }
+  Async<Result<Lease>> async_try_acquire_shared() { return shared_.async_try_acquire(); }
+  Async<Result<Lease>> async_try_acquire_shared_for(Duration patience, std::stop_token stop = {}) {
+    return shared_.async_try_acquire_for(patience, std::move(stop));
+  }
+
   // SharedTimedLockable; errors as in Mutex.
   void lock_shared() { shared_.lock(); }
   bool try_lock_shared() { return shared_.try_lock(); }

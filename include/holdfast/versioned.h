@@ -40,7 +40,7 @@ struct VersionedTable {
   std::string table;  // as SQL names it: "accounts" or "bank.accounts"
   std::string key = "id";
   std::string version = "version";
-  std::vector<std::string> columns;  // what is read and written, at least one
+  std::vector<std::string> columns{};  // what is read and written, at least one
 };
 
 // How often and how soon update() tries again after a conflict.
@@ -59,7 +59,7 @@ class HOLDFAST_API Versioned {
 
   struct Row {
     std::uint64_t version = 0;
-    std::vector<Value> values;  // in the order of VersionedTable::columns
+    std::vector<Value> values{};  // in the order of VersionedTable::columns
   };
 
   // The outcome of a write.

@@ -1,5 +1,6 @@
 #include "holdfast/result.h"
 
+#include "base/eternal.h"
 #include "base/text.h"
 
 namespace holdfast {
@@ -38,6 +39,11 @@ Failure Failure::busy(Busy who) {
   Failure failure(Code::busy, std::move(message));
   failure.busy_ = std::make_shared<const Busy>(std::move(who));
   return failure;
+}
+
+const std::string& internal::no_message() {
+  static const Eternal<std::string> none{std::string()};
+  return *none;
 }
 
 }  // namespace holdfast

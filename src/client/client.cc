@@ -25,7 +25,6 @@ namespace {
 
 using internal::Locker;
 using internal::RealRuntime;
-using internal::run_blocking;
 using internal::Url;
 using internal::Watchdog;
 
@@ -83,10 +82,27 @@ Task<Result<bool>> remove_record(Locker& locker, Name name) {
   }
 }
 Task<Result<Examination>> examine(Locker& locker) {
-  co_return co_await locker.engine().examine(locker.request_deadline());
+  co_return co_await internal::contained(locker.engine().examine(locker.request_deadline()));
 }
 Task<Result<void>> evict(Locker& locker, Name name, Token token) {
-  co_return co_await locker.engine().evict(name, token, locker.request_deadline());
+  co_return co_await internal::contained(
+      locker.engine().evict(name, token, locker.request_deadline()));
+}
+Task<Result<void>> ping(Locker& locker) {
+  const Result<LockInfo> answer = co_await inspect(locker, "holdfast-ping");
+  if (!answer) co_return answer.failure();
+  co_return Result<void>();
+}
+
+Failure moved_from() { return Failure(Code::closed, "this client was moved from"); }
+
+// The Async of `task(locker)`; `closed` without a locker.
+template <class Begin>
+auto begun(const std::shared_ptr<Locker>& locker, const Begin& task)
+    -> Async<typename decltype(Async(locker->shared_loop(), task(*locker)))::Value> {
+  using Answer = decltype(Async(locker->shared_loop(), task(*locker)));
+  if (!locker) return Answer(moved_from());
+  return Answer(locker->shared_loop(), task(*locker));
 }
 
 }  // namespace
@@ -113,7 +129,7 @@ Result<Client> Client::over(const EngineFactory& factory, ClientOptions options)
       return factory(core->runtime);
     } catch (const LockError&) {
       return internal::current_failure();
-    } catch (const std::system_error&) {  // No descriptor left.
+    } catch (const std::exception&) {  // No descriptor left, no memory, or what a factory throws.
       return internal::current_failure();
     }
   }();
@@ -250,47 +266,74 @@ Election Client::election(const Name& name, const LockOptions& options) {
   return Election(locker_, name, options);
 }
 
+Async<Result<MultiLease>> Client::async_acquire_all(std::vector<Name> names,
+                                                    const LockOptions& options,
+                                                    std::stop_token stop) {
+  if (!locker_) return Async<Result<MultiLease>>(moved_from());
+  try {
+    return multi_lock(std::move(names), options).async_acquire(std::move(stop));
+  } catch (const LockError& error) {  // What is wrong with the options.
+    return Async<Result<MultiLease>>(error.failure());
+  }
+}
+
 Result<MultiLease> Client::acquire_all(std::vector<Name> names, const LockOptions& options,
                                        std::stop_token stop) {
-  return multi_lock(std::move(names), options).acquire(std::move(stop));
+  return async_acquire_all(std::move(names), options, std::move(stop)).get();
 }
 
 Locker& Client::checked() const {
-  if (!locker_) throw LockError(Failure(Code::closed, "this client was moved from"));
+  if (!locker_) throw LockError(moved_from());
   return *locker_;
 }
 
+std::shared_ptr<internal::Loop> Client::loop() const { return checked().shared_loop(); }
+
+Async<Result<Lease>> Client::async_adopt(const Handle& handle, const LockOptions& options) {
+  return begun(locker_, [&](Locker& locker) { return locker.adopt(handle.hold(), options); });
+}
+
+Async<Result<void>> Client::async_renew(const Handle& handle) {
+  return begun(locker_, [&](Locker& locker) { return locker.renew_detached(handle.hold()); });
+}
+
+Async<Result<void>> Client::async_release(const Handle& handle) {
+  return begun(locker_, [&](Locker& locker) { return locker.release_detached(handle.hold()); });
+}
+
+Async<Result<void>> Client::async_ping() {
+  return begun(locker_, [](Locker& locker) { return holdfast::ping(locker); });
+}
+
+Async<Result<Examination>> Client::async_examine() {
+  return begun(locker_, [](Locker& locker) { return holdfast::examine(locker); });
+}
+
+Async<Result<std::vector<LockInfo>>> Client::async_list(const std::string& prefix) {
+  return begun(locker_, [&](Locker& locker) { return holdfast::list(locker, prefix); });
+}
+
+Async<Result<LockInfo>> Client::async_inspect(const Name& name) {
+  return begun(locker_, [&](Locker& locker) { return holdfast::inspect(locker, name); });
+}
+
+Async<Result<void>> Client::async_evict(const Name& name, Token expected) {
+  return begun(locker_, [&](Locker& locker) { return holdfast::evict(locker, name, expected); });
+}
+
 Result<Lease> Client::adopt(const Handle& handle, const LockOptions& options) {
-  return run_blocking(checked().loop(), checked().adopt(handle.hold(), options));
+  return async_adopt(handle, options).get();
 }
-
-Result<void> Client::renew(const Handle& handle) {
-  return run_blocking(checked().loop(), checked().renew_detached(handle.hold()));
-}
-
-Result<void> Client::release(const Handle& handle) {
-  return run_blocking(checked().loop(), checked().release_detached(handle.hold()));
-}
-
-Result<void> Client::ping() {
-  const Result<LockInfo> answer = inspect("holdfast-ping");
-  return answer ? Result<void>() : answer.failure();
-}
-
-Result<Examination> Client::examine() {
-  return run_blocking(checked().loop(), holdfast::examine(checked()));
-}
-
+Result<void> Client::renew(const Handle& handle) { return async_renew(handle).get(); }
+Result<void> Client::release(const Handle& handle) { return async_release(handle).get(); }
+Result<void> Client::ping() { return async_ping().get(); }
+Result<Examination> Client::examine() { return async_examine().get(); }
 Result<std::vector<LockInfo>> Client::list(const std::string& prefix) {
-  return run_blocking(checked().loop(), holdfast::list(checked(), prefix));
+  return async_list(prefix).get();
 }
-
-Result<LockInfo> Client::inspect(const Name& name) {
-  return run_blocking(checked().loop(), holdfast::inspect(checked(), name));
-}
-
+Result<LockInfo> Client::inspect(const Name& name) { return async_inspect(name).get(); }
 Result<void> Client::evict(const Name& name, Token expected) {
-  return run_blocking(checked().loop(), holdfast::evict(checked(), name, expected));
+  return async_evict(name, expected).get();
 }
 
 const Guarantees& Client::guarantees() const { return checked().engine().guarantees(); }

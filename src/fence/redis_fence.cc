@@ -14,7 +14,6 @@ namespace holdfast {
 namespace {
 
 using internal::RealRuntime;
-using internal::run_blocking;
 using internal::Url;
 using internal::fence::problem_with_write;
 using internal::redis::CommandExecutor;
@@ -272,7 +271,7 @@ Task<Result<Token>> RedisFence::Impl::look(Request request) {
   co_return *seen;
 }
 
-// ---- The blocking calls ------------------------------------------------------------------------
+// ---- The calls --------------------------------------------------------------------------------
 
 Result<RedisFence> RedisFence::open(std::string_view url, ClientOptions options) try {
   const Result<Url> parsed = Url::parse(url);
@@ -285,8 +284,8 @@ Result<RedisFence> RedisFence::open(std::string_view url, ClientOptions options)
   if (!settings) return settings.failure();
   return RedisFence(
       std::shared_ptr<Impl>(new Impl(*settings, std::move(options.observer)), &Impl::destroy));
-} catch (const LockError& error) {  // No descriptor left.
-  return error.failure();
+} catch (const std::exception&) {  // No descriptor left, no memory.
+  return internal::current_failure();
 }
 
 RedisFence::RedisFence(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -294,36 +293,61 @@ RedisFence::RedisFence(RedisFence&&) noexcept = default;
 RedisFence& RedisFence::operator=(RedisFence&&) noexcept = default;
 RedisFence::~RedisFence() = default;
 
+namespace {
+
+Failure moved_fence() { return Failure(Code::closed, "this fence was moved from"); }
+
+// Kept alive together with what it runs.
+template <class Impl>
+std::shared_ptr<internal::Loop> loop_of(const std::shared_ptr<Impl>& impl) {
+  return {impl, &impl->runtime};
+}
+
+}  // namespace
+
+Async<Result<void>> RedisFence::async_set(std::string_view key, const Ticket& ticket,
+                                          std::string_view value) {
+  using Answer = Async<Result<void>>;
+  if (!impl_) return Answer(moved_fence());
+  if (const auto problem = problem_with(key)) return Answer(*problem);
+  if (const auto problem = problem_with_write(ticket)) return Answer(*problem);
+  return {loop_of(impl_), impl_->change({impl_->prefixed(key), ticket, std::string(value)})};
+}
+
+Async<Result<void>> RedisFence::async_erase(std::string_view key, const Ticket& ticket) {
+  using Answer = Async<Result<void>>;
+  if (!impl_) return Answer(moved_fence());
+  if (const auto problem = problem_with(key)) return Answer(*problem);
+  if (const auto problem = problem_with_write(ticket)) return Answer(*problem);
+  return {loop_of(impl_), impl_->change({impl_->prefixed(key), ticket, std::nullopt})};
+}
+
+Async<Result<std::optional<std::string>>> RedisFence::async_get(std::string_view key,
+                                                                const Ticket& ticket) {
+  using Answer = Async<Result<std::optional<std::string>>>;
+  if (!impl_) return Answer(moved_fence());
+  if (const auto problem = problem_with(key)) return Answer(*problem);
+  if (const auto problem = internal::fence::problem_with(ticket)) return Answer(*problem);
+  return {loop_of(impl_), impl_->read({impl_->prefixed(key), ticket, std::nullopt})};
+}
+
+Async<Result<Token>> RedisFence::async_mark(std::string_view key) {
+  using Answer = Async<Result<Token>>;
+  if (!impl_) return Answer(moved_fence());
+  if (const auto problem = problem_with(key)) return Answer(*problem);
+  return {loop_of(impl_), impl_->look({impl_->prefixed(key), std::nullopt, std::nullopt})};
+}
+
 Result<void> RedisFence::set(std::string_view key, const Ticket& ticket, std::string_view value) {
-  if (!impl_) return Failure(Code::closed, "this fence was moved from");
-  if (const auto problem = problem_with(key)) return *problem;
-  if (const auto problem = problem_with_write(ticket)) return *problem;
-  Impl::Request request{impl_->prefixed(key), ticket, std::string(value)};
-  return run_blocking(impl_->runtime, impl_->change(std::move(request)));
+  return async_set(key, ticket, value).get();
 }
-
 Result<void> RedisFence::erase(std::string_view key, const Ticket& ticket) {
-  if (!impl_) return Failure(Code::closed, "this fence was moved from");
-  if (const auto problem = problem_with(key)) return *problem;
-  if (const auto problem = problem_with_write(ticket)) return *problem;
-  Impl::Request request{impl_->prefixed(key), ticket, std::nullopt};
-  return run_blocking(impl_->runtime, impl_->change(std::move(request)));
+  return async_erase(key, ticket).get();
 }
-
 Result<std::optional<std::string>> RedisFence::get(std::string_view key, const Ticket& ticket) {
-  if (!impl_) return Failure(Code::closed, "this fence was moved from");
-  if (const auto problem = problem_with(key)) return *problem;
-  if (const auto problem = internal::fence::problem_with(ticket)) return *problem;
-  Impl::Request request{impl_->prefixed(key), ticket, std::nullopt};
-  return run_blocking(impl_->runtime, impl_->read(std::move(request)));
+  return async_get(key, ticket).get();
 }
-
-Result<Token> RedisFence::mark(std::string_view key) {
-  if (!impl_) return Failure(Code::closed, "this fence was moved from");
-  if (const auto problem = problem_with(key)) return *problem;
-  Impl::Request request{impl_->prefixed(key), std::nullopt, std::nullopt};
-  return run_blocking(impl_->runtime, impl_->look(std::move(request)));
-}
+Result<Token> RedisFence::mark(std::string_view key) { return async_mark(key).get(); }
 
 const std::string& RedisFence::set_script() {
   static const std::string source = std::string(kWritersOnly).append(kLook).append(kAdmit) + R"lua(

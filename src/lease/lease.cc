@@ -83,11 +83,13 @@ bool Lease::held() const noexcept {
          record_->validity.held(record_->locker().runtime().now());
 }
 
-Result<void> Lease::renew() {
-  if (!record_) return empty_lease();
+Async<Result<void>> Lease::async_renew() {
+  if (!record_) return Async<Result<void>>(empty_lease());
   Locker& locker = record_->locker();
-  return internal::run_blocking(locker.loop(), locker.renew(record_));
+  return {locker.shared_loop(), locker.renew(record_)};
 }
+
+Result<void> Lease::renew() { return async_renew().get(); }
 
 Result<void> Lease::release() {
   if (!record_) return empty_lease();
@@ -108,9 +110,22 @@ Task<Result<void>> Lease::release_owned(Lease lease) {
 }
 
 Async<Result<void>> Lease::async_release() {
-  if (!record_) throw LockError(empty_lease());
+  if (!record_) return Async<Result<void>>(empty_lease());
   std::shared_ptr<internal::Loop> loop = record_->locker().shared_loop();
   return {std::move(loop), release_owned(std::move(*this))};
+}
+
+// As release_owned().
+Task<Result<Handle>> Lease::detach_owned(Lease lease) {
+  Result<Handle> handle = co_await lease.record_->locker().detach(lease.record_);
+  if (handle) lease.record_ = nullptr;
+  co_return handle;
+}
+
+Async<Result<Handle>> Lease::async_detach() {
+  if (!record_) return Async<Result<Handle>>(empty_lease());
+  std::shared_ptr<internal::Loop> loop = record_->locker().shared_loop();
+  return {std::move(loop), detach_owned(std::move(*this))};
 }
 
 Result<Handle> Lease::detach() {

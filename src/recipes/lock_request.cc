@@ -8,6 +8,12 @@ namespace holdfast {
 
 using internal::run_blocking;
 
+namespace {
+
+Failure moved_lock() { return Failure(Code::closed, "this lock, or its client, was moved from"); }
+
+}  // namespace
+
 LockRequest::LockRequest(std::shared_ptr<internal::Locker> locker, Claim claim, LockOptions options)
     : locker_(std::move(locker)), claim_(std::move(claim)), options_(options) {
   claim_.ttl = std::max(options_.ttl, options_.keep);
@@ -17,13 +23,17 @@ LockRequest::LockRequest(std::shared_ptr<internal::Locker> locker, Claim claim, 
 }
 
 internal::Locker& LockRequest::checked() const {
-  if (!locker_) throw LockError(Failure(Code::closed, "this lock, or its client, was moved from"));
+  if (!locker_) throw LockError(moved_lock());
   return *locker_;
 }
 
+Task<Result<Lease>> LockRequest::task(Wait wait) const {
+  return locker_->acquire(claim_, options_, std::move(wait));
+}
+
 Result<Lease> LockRequest::acquire_by(Deadline deadline, std::stop_token stop) {
-  const Wait wait{.deadline = deadline, .queue = true, .stop = std::move(stop)};
-  return run_blocking(checked().loop(), checked().acquire(claim_, options_, wait));
+  if (!locker_) return moved_lock();
+  return run_blocking(locker_->loop(), task({.deadline = deadline, .stop = std::move(stop)}));
 }
 
 Deadline LockRequest::deadline_after(Duration patience) const {
@@ -35,34 +45,49 @@ Result<Lease> LockRequest::acquire(std::stop_token stop) {
 }
 
 Result<Lease> LockRequest::try_acquire() {
-  const Wait wait{.deadline = checked().request_deadline(), .queue = false, .stop = {}};
-  return run_blocking(checked().loop(), checked().acquire(claim_, options_, wait));
+  if (!locker_) return moved_lock();
+  return run_blocking(locker_->loop(),
+                      task({.deadline = locker_->request_deadline(), .queue = false}));
 }
 
 Result<Lease> LockRequest::try_acquire_for(Duration patience, std::stop_token stop) {
+  if (!locker_) return moved_lock();
   return acquire_by(deadline_after(patience), std::move(stop));
 }
 
 bool LockRequest::forked() const { return locker_ && locker_->forked(); }
 
 Async<Result<Lease>> LockRequest::begin(Wait wait) {
-  return {checked().shared_loop(), checked().acquire(claim_, options_, std::move(wait))};
+  return internal::stoppable(locker_->shared_loop(), wait.stop, [&](std::stop_token stop) {
+    return task({.deadline = wait.deadline, .queue = wait.queue, .stop = std::move(stop)});
+  });
 }
 
 Async<Result<Lease>> LockRequest::async_acquire(std::stop_token stop) {
-  return begin(Wait{.deadline = Deadline::never(), .queue = true, .stop = std::move(stop)});
+  if (!locker_) return Async<Result<Lease>>(moved_lock());
+  return begin({.stop = std::move(stop)});
 }
 
 Async<Result<Lease>> LockRequest::async_try_acquire() {
-  return begin(Wait{.deadline = checked().request_deadline(), .queue = false, .stop = {}});
+  if (!locker_) return Async<Result<Lease>>(moved_lock());
+  return begin({.deadline = locker_->request_deadline(), .queue = false});
 }
 
 Async<Result<Lease>> LockRequest::async_try_acquire_for(Duration patience, std::stop_token stop) {
-  return begin(Wait{.deadline = deadline_after(patience), .queue = true, .stop = std::move(stop)});
+  if (!locker_) return Async<Result<Lease>>(moved_lock());
+  return begin({.deadline = deadline_after(patience), .stop = std::move(stop)});
+}
+
+Async<Result<Handle>> LockRequest::async_acquire_detached(Wait wait) {
+  if (!locker_) return Async<Result<Handle>>(moved_lock());
+  return internal::stoppable(locker_->shared_loop(), wait.stop, [&](std::stop_token stop) {
+    Wait own{.deadline = wait.deadline, .queue = wait.queue, .stop = std::move(stop)};
+    return locker_->acquire_detached(claim_, std::move(own));
+  });
 }
 
 Result<Handle> LockRequest::acquire_detached(Wait wait) {
-  return run_blocking(checked().loop(), checked().acquire_detached(claim_, std::move(wait)));
+  return async_acquire_detached(std::move(wait)).get();
 }
 
 }  // namespace holdfast

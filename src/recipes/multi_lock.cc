@@ -114,6 +114,20 @@ Result<std::vector<Handle>> MultiLease::detach() {
   return handles;
 }
 
+// Each lease that is not given back here is released by its destructor, when this frame ends.
+Task<Result<void>> MultiLease::release_owned(MultiLease all) {
+  const std::shared_ptr<internal::Locker> locker = all.leases_.front().record_->shared_locker();
+  const Deadline deadline =
+      Deadline::at(locker->runtime().now() + locker->options().release_timeout + kGrace);
+  co_return co_await locker->release_all(all.take_records(), deadline);
+}
+
+Async<Result<void>> MultiLease::async_release() {
+  if (leases_.empty()) return Async<Result<void>>(Result<void>());
+  std::shared_ptr<internal::Loop> loop = leases_.front().record_->locker().shared_loop();
+  return {std::move(loop), release_owned(std::move(*this))};
+}
+
 Result<void> MultiLease::release() {
   if (leases_.empty()) return {};
   const std::shared_ptr<internal::Locker> locker = leases_.front().record_->shared_locker();
@@ -121,65 +135,78 @@ Result<void> MultiLease::release() {
     return Failure(Code::would_deadlock, "a blocking call inside the client's own loop");
   }
   if (locker->forked()) return leases_.front().release();  // It says so, and stays what it was.
-  const Deadline deadline =
-      Deadline::at(locker->runtime().now() + locker->options().release_timeout + kGrace);
-  return internal::run_blocking(locker->loop(), locker->release_all(take_records(), deadline));
+  return async_release().get();
 }
 
 // ---- Taking --------------------------------------------------------------------------------------
 
-MultiLock::MultiLock(std::vector<LockRequest> requests) : requests_(std::move(requests)) {
-  for (std::size_t i = 1; i < requests_.size(); ++i) {
-    const bool sorted = requests_[i - 1].name() < requests_[i].name();
-    if (sorted && requests_[i - 1].locker_ == requests_[i].locker_) continue;
+MultiLock::MultiLock(std::vector<LockRequest> requests) {
+  for (std::size_t i = 1; i < requests.size(); ++i) {
+    const bool sorted = requests[i - 1].name() < requests[i].name();
+    if (sorted && requests[i - 1].locker_ == requests[i].locker_) continue;
     throw LockError(Failure(Code::invalid_argument,
                             "the locks of a multi-lock must be of one client, sorted by name, no "
                             "name twice; let Client::multi_lock make it"));
   }
+  for (const LockRequest& request : requests) request.checked();
+  requests_ = std::make_shared<const Requests>(std::move(requests));
 }
 
-Task<Result<MultiLease>> MultiLock::take_inside(std::vector<LockRequest> requests, Wait wait) {
-  internal::Locker& locker = requests.front().checked();
-  MultiLease all;
-  for (LockRequest& request : requests) {
-    Result<Lease> lease = co_await request.begin(wait);
+Task<Result<MultiLease>> MultiLock::take(std::shared_ptr<const Requests> requests, Wait wait) {
+  internal::Locker& locker = requests->front().checked();
+  std::vector<Lease> leases;
+  for (const LockRequest& request : *requests) {
+    Result<Lease> lease = co_await request.task(wait);
     if (lease) {
-      all.leases_.push_back(std::move(lease).value());
+      leases.push_back(std::move(lease).value());
       continue;
     }
     const Deadline deadline = Deadline::at(locker.runtime().now() + kGrace);
-    static_cast<void>(co_await locker.release_all(all.take_records(), deadline));
+    MultiLease taken(std::move(leases));
+    static_cast<void>(co_await locker.release_all(taken.take_records(), deadline));
     co_return lease.failure();
   }
-  co_return all;
+  MultiLease all(std::move(leases));
+  // Waiting for the last can take so long that the first is gone.
+  if (all.held()) co_return all;
+  co_return Failure(Code::not_held, "a lock was lost while waiting for the others; try again");
 }
 
-Result<MultiLease> MultiLock::take_all(Wait wait) {
-  if (requests_.empty()) return MultiLease();
-  internal::Locker& locker = requests_.front().checked();
-  Result<MultiLease> taken =
-      internal::run_blocking(locker.loop(), take_inside(requests_, std::move(wait)));
-  if (!taken) return taken;
-  MultiLease all(std::move(taken->leases_));
-  // Waiting for the last can take so long that the first is gone.
-  if (all.held()) return all;
-  return Failure(Code::not_held, "a lock was lost while waiting for the others; try again");
+Async<Result<MultiLease>> MultiLock::begin(bool queue, std::optional<Duration> patience,
+                                           std::stop_token stop) {
+  using Answer = Async<Result<MultiLease>>;
+  if (!requests_) return Answer(Failure(Code::closed, "this multi-lock was moved from"));
+  if (requests_->empty()) return Answer(MultiLease());
+  const LockRequest& first = requests_->front();
+  Wait wait{.deadline = Deadline::never(), .queue = queue, .stop = {}};
+  if (!queue) wait.deadline = first.checked().request_deadline();
+  if (patience) wait.deadline = first.deadline_after(*patience);
+  return internal::stoppable(first.checked().shared_loop(), std::move(stop),
+                             [&](std::stop_token own) {
+                               wait.stop = std::move(own);
+                               return take(requests_, wait);
+                             });
+}
+
+Async<Result<MultiLease>> MultiLock::async_acquire(std::stop_token stop) {
+  return begin(true, std::nullopt, std::move(stop));
+}
+
+Async<Result<MultiLease>> MultiLock::async_try_acquire() { return begin(false, std::nullopt, {}); }
+
+Async<Result<MultiLease>> MultiLock::async_try_acquire_for(Duration patience,
+                                                           std::stop_token stop) {
+  return begin(true, patience, std::move(stop));
 }
 
 Result<MultiLease> MultiLock::acquire(std::stop_token stop) {
-  return take_all(Wait{.deadline = Deadline::never(), .queue = true, .stop = std::move(stop)});
+  return async_acquire(std::move(stop)).get();
 }
 
-Result<MultiLease> MultiLock::try_acquire() {
-  if (requests_.empty()) return MultiLease();
-  const Deadline deadline = requests_.front().checked().request_deadline();
-  return take_all(Wait{.deadline = deadline, .queue = false, .stop = {}});
-}
+Result<MultiLease> MultiLock::try_acquire() { return async_try_acquire().get(); }
 
 Result<MultiLease> MultiLock::try_acquire_for(Duration patience, std::stop_token stop) {
-  if (requests_.empty()) return MultiLease();
-  const Deadline deadline = requests_.front().deadline_after(patience);
-  return take_all(Wait{.deadline = deadline, .queue = true, .stop = std::move(stop)});
+  return async_try_acquire_for(patience, std::move(stop)).get();
 }
 
 }  // namespace holdfast

@@ -131,8 +131,8 @@ Result<Versioned> Versioned::open(std::string_view url, VersionedTable table,
     impl->store = std::move(store).value();
   }
   return Versioned(std::shared_ptr<Impl>(impl.release(), &Impl::destroy));
-} catch (const LockError& error) {  // No descriptor left.
-  return error.failure();
+} catch (const std::exception&) {  // No descriptor left, no memory.
+  return internal::current_failure();
 }
 
 Versioned::Versioned(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}

@@ -54,7 +54,7 @@ case $library in
     [[ -z $strangers ]] || fail 'exported, and not ours' "$(c++filt <<<"$strangers")"
     # Of the insides only what the templates of our headers call.
     insides=$(grep -E " ${to_namespace}8holdfast8internal" <<<"$symbols" | c++filt |
-      grep -vE 'holdfast::internal::(Loop\b|current_failure|allocate_frame|free_frame)' || true)
+      grep -vE 'holdfast::internal::(Loop\b|current_failure|no_message|allocate_frame|free_frame)' || true)
     [[ -z $insides ]] || fail 'insides are exported' "$insides"
     names=$(c++filt <<<"$symbols")
     for name in 'holdfast::Client::open(' 'holdfast::Lease::held() const' 'holdfast::code_name('; do

@@ -2,6 +2,7 @@
 // loop while it holds a lock in the database named by the first argument, and prints the token.
 #define ASIO_STANDALONE
 #define ASIO_ENABLE_HANDLER_TRACKING
+#include <holdfast/asio.h>
 #include <holdfast/holdfast.h>
 
 #include <asio.hpp>
@@ -30,7 +31,10 @@ int main(int argc, char** argv) {
   if (!lease) return 75;
   // Waits in the library's own loop.
   if (second->mutex("host").try_acquire_for(std::chrono::milliseconds(20))) return 70;
+  // And in the host's.
+  holdfast::initiate(second->mutex("guest").async_acquire(),
+                     asio::bind_executor(loop, [&](auto guest) { rang += guest ? 1 : 0; }));
   loop.run();
-  if (rang != 3 || !lease->held()) return 70;
+  if (rang != 4 || !lease->held()) return 70;
   std::cout << lease->token().str() << '\n';
 }
