@@ -335,14 +335,16 @@ std::string text_of(Moment moment) {
 TEST_P(Nights, EveryNightExactlyOneSuccessIsRecorded) {
   const char* const wanted = std::getenv("HOLDFAST_NIGHTS");
   const std::vector<Moment> all = nights(wanted ? std::strtoull(wanted, nullptr, 10) : 100);
-  // A machine that comes two hours too early by the server's clock finds the night before done.
-  Night before;
-  come_again(before, all.size(), all.front() - 24h);
-  ASSERT_EQ(before.ran, 1) << before.errors;
   std::size_t more = 0;
   int troubled = 0;
   int taken_over = 0;
   for (std::size_t i = 0; i < all.size(); ++i) {
+    // A machine that comes two hours too early by the server's clock finds the night before done.
+    if (i == 0 || all[i] - all[i - 1] > 48h) {
+      Night before;
+      come_again(before, all.size() + i, all[i] - 24h);
+      ASSERT_EQ(before.ran, 1) << before.errors;
+    }
     const Trouble trouble = draw_trouble();
     SCOPED_TRACE("night " + std::to_string(i) + " at " + text_of(all[i]) + ", trouble " +
                  std::to_string(static_cast<int>(trouble)) +
