@@ -41,14 +41,22 @@ class [[nodiscard]] HOLDFAST_API MultiLease {
   Result<void> release();
   // All or none: if one cannot be detached, all are released. In the order of leases(); see Lease::detach().
   Result<std::vector<Handle>> detach();
+  Async<Result<void>> async_renew();
+  // Empties this at once; the leases are given back if the Async is dropped.
+  Async<Result<std::vector<Handle>>> async_detach();
   // Empties this at once, and gives the locks back when the Async is used, or dropped.
   Async<Result<void>> async_release();
 
  private:
   friend class MultiLock;
+  using Records = std::vector<std::shared_ptr<internal::LeaseRecord>>;
   static Task<Result<void>> release_owned(MultiLease all);
+  static Task<Result<std::vector<Handle>>> detach_owned(MultiLease all);
+  static Task<Result<void>> renew_each(Records records);
+  // Why a blocking call cannot be made here; nothing if it can.
+  std::optional<Failure> not_here();
   // Takes the leases out, for their locker to release.
-  std::vector<std::shared_ptr<internal::LeaseRecord>> take_records();
+  Records take_records();
   std::vector<Lease> leases_;
   std::stop_source any_lost_{std::nostopstate};  // each lease triggers it when it is lost
 };

@@ -144,6 +144,11 @@ class HOLDFAST_API Once {
   Result<Job> end(int status, std::stop_token stop = {});
   // The same for a run that was ended because its lock was lost.
   Result<Job> abandon(std::stop_token stop = {});
+  // The same without blocking. REQUIRES: this object and the lease outlive the call, and stay where they are.
+  Async<Result<Due>> async_look(std::stop_token stop = {});
+  Async<Result<Due>> async_begin(const Lease& lease, std::stop_token stop = {});
+  Async<Result<Job>> async_end(int status, std::stop_token stop = {});
+  Async<Result<Job>> async_abandon(std::stop_token stop = {});
 
   const Name& name() const { return name_; }
   const Period& period() const { return period_; }
@@ -176,7 +181,11 @@ class HOLDFAST_API Once {
   Task<Result<std::optional<Due>>> try_begin(const Lease& lease, std::stop_token stop);
   Result<Lease> acquire(std::optional<Duration> left, std::stop_token stop);
   Result<Due> look_until_begun(std::stop_token stop);
-  Result<Job> conclude(Job::State state, std::optional<int> status, std::stop_token stop);
+  Task<Result<Due>> look_now(std::stop_token stop);
+  Task<Result<Due>> begin_now(const Lease& lease, std::stop_token stop);
+  Async<Result<Job>> conclude(Job::State state, std::optional<int> status, std::stop_token stop);
+  Task<Result<Job>> conclude_run(std::shared_ptr<Run> run, Job::State state,
+                                 std::optional<int> status, std::stop_token stop);
 
   std::shared_ptr<internal::Locker> locker_;
   Name name_;

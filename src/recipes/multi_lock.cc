@@ -47,8 +47,8 @@ MultiLease::~MultiLease() {
   }
 }
 
-std::vector<std::shared_ptr<internal::LeaseRecord>> MultiLease::take_records() {
-  std::vector<std::shared_ptr<internal::LeaseRecord>> records;
+MultiLease::Records MultiLease::take_records() {
+  Records records;
   records.reserve(leases_.size());
   for (Lease& lease : leases_) {
     if (lease) records.push_back(std::move(lease.record_));
@@ -83,35 +83,66 @@ BootTime MultiLease::valid_until() const {
   return first;
 }
 
-Result<void> MultiLease::renew() {
+Task<Result<void>> MultiLease::renew_each(Records records) {
   Result<void> outcome;
-  for (Lease& lease : leases_) {
-    const Result<void> renewed = lease.renew();
+  for (const std::shared_ptr<internal::LeaseRecord>& record : records) {
+    const Result<void> renewed = co_await record->locker().renew(record);
     if (!renewed && outcome) outcome = renewed;
   }
-  return outcome;
+  co_return outcome;
+}
+
+Async<Result<void>> MultiLease::async_renew() {
+  if (leases_.empty()) return Async<Result<void>>(Result<void>());
+  Records records;
+  for (const Lease& lease : leases_) records.push_back(lease.record_);
+  std::shared_ptr<internal::Loop> loop = records.front()->locker().shared_loop();
+  return {std::move(loop), renew_each(std::move(records))};
+}
+
+Result<void> MultiLease::renew() { return async_renew().get(); }
+
+Task<Result<std::vector<Handle>>> MultiLease::detach_owned(MultiLease all) {
+  const std::shared_ptr<internal::Locker> locker = all.leases_.front().record_->shared_locker();
+  std::vector<Handle> handles;
+  for (Lease& lease : all.leases_) {
+    Result<Handle> handle = co_await locker->detach(lease.record_);
+    if (handle) {
+      handles.push_back(std::move(*handle));
+      lease.record_ = nullptr;
+      continue;
+    }
+    for (const Handle& taken : handles) {
+      static_cast<void>(co_await locker->release_detached(taken.hold()));
+    }
+    const Deadline deadline =
+        Deadline::at(locker->runtime().now() + locker->options().release_timeout + kGrace);
+    static_cast<void>(co_await locker->release_all(all.take_records(), deadline));
+    co_return handle.failure();
+  }
+  all.leases_.clear();
+  co_return handles;
+}
+
+Async<Result<std::vector<Handle>>> MultiLease::async_detach() {
+  if (leases_.empty()) return Async<Result<std::vector<Handle>>>(std::vector<Handle>());
+  std::shared_ptr<internal::Loop> loop = leases_.front().record_->locker().shared_loop();
+  return {std::move(loop), detach_owned(std::move(*this))};
+}
+
+std::optional<Failure> MultiLease::not_here() {
+  const std::shared_ptr<internal::Locker> locker = leases_.front().record_->shared_locker();
+  if (locker->loop().inside()) {
+    return Failure(Code::would_deadlock, "a blocking call inside the client's own loop");
+  }
+  if (!locker->forked()) return std::nullopt;
+  return leases_.front().release().failure();  // It says so, and stays what it was.
 }
 
 Result<std::vector<Handle>> MultiLease::detach() {
-  std::vector<Handle> handles;
-  for (Lease& lease : leases_) {
-    const std::shared_ptr<internal::LeaseRecord> record = lease.record_;
-    Result<Handle> handle = lease.detach();
-    if (handle) {
-      handles.push_back(std::move(*handle));
-      continue;
-    }
-    internal::Locker& locker = record->locker();
-    for (const Handle& taken : handles) {
-      static_cast<void>(
-          internal::run_blocking(locker.loop(), locker.release_detached(taken.hold())));
-    }
-    leases_.erase(leases_.begin(), leases_.begin() + static_cast<std::ptrdiff_t>(handles.size()));
-    static_cast<void>(release());
-    return handle.failure();
-  }
-  leases_.clear();
-  return handles;
+  if (leases_.empty()) return std::vector<Handle>();
+  if (std::optional<Failure> why = not_here()) return std::move(*why);
+  return async_detach().get();
 }
 
 // Each lease that is not given back here is released by its destructor, when this frame ends.
@@ -130,11 +161,7 @@ Async<Result<void>> MultiLease::async_release() {
 
 Result<void> MultiLease::release() {
   if (leases_.empty()) return {};
-  const std::shared_ptr<internal::Locker> locker = leases_.front().record_->shared_locker();
-  if (locker->loop().inside()) {
-    return Failure(Code::would_deadlock, "a blocking call inside the client's own loop");
-  }
-  if (locker->forked()) return leases_.front().release();  // It says so, and stays what it was.
+  if (std::optional<Failure> why = not_here()) return std::move(*why);
   return async_release().get();
 }
 

@@ -125,15 +125,19 @@ Once::Once(std::shared_ptr<internal::Locker> locker, Name name, Period period, O
   LockRequest(locker_, Claim{.name = name_}, options_.lock);  // Refuses invalid options now.
 }
 
-Result<Due> Once::look(std::stop_token stop) {
-  const auto look = [this](std::stop_token cancel) -> Task<Result<Due>> {
-    Result<Sight> sight = co_await see(*locker_, name_, period_, options_.even_if_failed,
-                                       Deadline::at(locker_->runtime().now()), std::move(cancel));
-    if (!sight) co_return sight.failure();
-    co_return std::move(sight->due);
-  };
-  return run_blocking(locker_->loop(), look(std::move(stop)));
+Task<Result<Due>> Once::look_now(std::stop_token stop) {
+  Result<Sight> sight = co_await see(*locker_, name_, period_, options_.even_if_failed,
+                                     Deadline::at(locker_->runtime().now()), std::move(stop));
+  if (!sight) co_return sight.failure();
+  co_return std::move(sight->due);
 }
+
+Async<Result<Due>> Once::async_look(std::stop_token stop) {
+  return internal::stoppable(locker_->shared_loop(), std::move(stop),
+                             [this](std::stop_token own) { return look_now(std::move(own)); });
+}
+
+Result<Due> Once::look(std::stop_token stop) { return async_look(std::move(stop)).get(); }
 
 // Empty: the record changed, or time has passed: look again.
 Task<Result<std::optional<Due>>> Once::try_begin(const Lease& lease, std::stop_token stop) {
@@ -189,57 +193,73 @@ Task<Result<Due>> Once::begin_under(const Lease& lease, std::stop_token stop) {
                         "' is changed again and again by somebody without the lock");
 }
 
-Result<Due> Once::begin(const Lease& lease, std::stop_token stop) {
+Task<Result<Due>> Once::begin_now(const Lease& lease, std::stop_token stop) {
   run_.reset();
-  const auto work = [&]() -> Task<Result<Due>> {
-    Result<Due> begun = co_await begin_under(lease, stop);
-    const bool runs = begun && begun->verdict == Due::Verdict::due;
-    if (!runs) lease.record_->forgo_keep();  // It is about runs.
-    co_return begun;
-  };
-  return run_blocking(locker_->loop(), work());
+  Result<Due> begun = co_await begin_under(lease, std::move(stop));
+  const bool runs = begun && begun->verdict == Due::Verdict::due;
+  if (!runs) lease.record_->forgo_keep();  // It is about runs.
+  co_return begun;
 }
 
-Result<Job> Once::end(int status, std::stop_token stop) {
+Async<Result<Due>> Once::async_begin(const Lease& lease, std::stop_token stop) {
+  return internal::stoppable(locker_->shared_loop(), std::move(stop),
+                             [&](std::stop_token own) { return begin_now(lease, std::move(own)); });
+}
+
+Result<Due> Once::begin(const Lease& lease, std::stop_token stop) {
+  return async_begin(lease, std::move(stop)).get();
+}
+
+Async<Result<Job>> Once::async_end(int status, std::stop_token stop) {
   return conclude(status == 0 ? Job::State::done : Job::State::failed, status, std::move(stop));
 }
 
-Result<Job> Once::abandon(std::stop_token stop) {
+Result<Job> Once::end(int status, std::stop_token stop) {
+  return async_end(status, std::move(stop)).get();
+}
+
+Async<Result<Job>> Once::async_abandon(std::stop_token stop) {
   return conclude(Job::State::lost, {}, std::move(stop));
 }
 
-Result<Job> Once::conclude(Job::State state, std::optional<int> status, std::stop_token stop) {
+Result<Job> Once::abandon(std::stop_token stop) { return async_abandon(std::move(stop)).get(); }
+
+Async<Result<Job>> Once::conclude(Job::State state, std::optional<int> status,
+                                  std::stop_token stop) {
   if (!run_) {
-    return Failure(Code::invalid_argument,
-                   "no run of '" + name_.display() + "' was begun that could end");
+    return Async<Result<Job>>(Failure(
+        Code::invalid_argument, "no run of '" + name_.display() + "' was begun that could end"));
   }
-  const std::shared_ptr<Run> run = std::exchange(run_, nullptr);
-  const auto work = [&]() -> Task<Result<Job>> {
-    const BootTime now = locker_->runtime().now();
-    Job job = run->job;
-    job.state = state;
-    job.status = status;
-    // By the clock that began it, also if that was set anew meanwhile.
-    job.ended = job.started + std::chrono::duration_cast<WallTime::duration>(now - run->began);
-    // The record itself tells whether another run began: this is right also after the lock was lost.
-    const Deadline give_up = Deadline::at(now + 2 * options_.lock.ttl);
-    JobStore store(*locker_, name_);
-    const Result<bool> swapped =
-        co_await store.swap(run->stored, internal::format_job(job), give_up, stop);
-    if (!swapped) co_return swapped.failure();
-    if (*swapped) co_return job;
-    const Result<std::optional<std::string>> stored =
-        co_await store.read(Deadline::at(locker_->runtime().now()), stop);
-    std::string by = "somebody (the record was removed)";
-    if (!stored) by = "somebody";
-    if (stored && *stored) {
-      const Result<Job> other = internal::parse_job(name_, **stored);
-      by = other ? other->label + " (token " + other->token.str() + ")" : "somebody";
-    }
-    co_return Failure(Code::not_held, "the run of '" + name_.display() + "' was taken over by " +
-                                          by + ": its lock was lost, and its end was not recorded");
-  };
-  return run_blocking(locker_->loop(), work());
+  return internal::stoppable(locker_->shared_loop(), std::move(stop), [&](std::stop_token own) {
+    return conclude_run(std::exchange(run_, nullptr), state, status, std::move(own));
+  });
+}
+
+Task<Result<Job>> Once::conclude_run(std::shared_ptr<Run> run, Job::State state,
+                                     std::optional<int> status, std::stop_token stop) {
+  const BootTime now = locker_->runtime().now();
+  Job job = run->job;
+  job.state = state;
+  job.status = status;
+  // By the clock that began it, also if that was set anew meanwhile.
+  job.ended = job.started + std::chrono::duration_cast<WallTime::duration>(now - run->began);
+  // The record itself tells whether another run began: this is right also after the lock was lost.
+  const Deadline give_up = Deadline::at(now + 2 * options_.lock.ttl);
+  JobStore store(*locker_, name_);
+  const Result<bool> swapped =
+      co_await store.swap(run->stored, internal::format_job(job), give_up, stop);
+  if (!swapped) co_return swapped.failure();
+  if (*swapped) co_return job;
+  const Result<std::optional<std::string>> stored =
+      co_await store.read(Deadline::at(locker_->runtime().now()), stop);
+  std::string by = "somebody (the record was removed)";
+  if (!stored) by = "somebody";
+  if (stored && *stored) {
+    const Result<Job> other = internal::parse_job(name_, **stored);
+    by = other ? other->label + " (token " + other->token.str() + ")" : "somebody";
+  }
+  co_return Failure(Code::not_held, "the run of '" + name_.display() + "' was taken over by " + by +
+                                        ": its lock was lost, and its end was not recorded");
 }
 
 // ---- All of it ---------------------------------------------------------------------------------

@@ -73,6 +73,25 @@ TEST_F(OnceTest, ARunThatFailedIsDueAgainUnlessItCountsAllTheSame) {
   EXPECT_EQ(runs, 2);
 }
 
+TEST_F(OnceTest, ItsStepsCanBeAwaited) {
+  Once once = nightly(a);
+  Mutex lock = a.client.mutex("nightly", kOptions.lock);
+  Result<Job> ended = Failure(Code::unknown, "not run");
+  const auto steps = [&]() -> Task<void> {
+    const Result<Due> seen = co_await once.async_look();
+    EXPECT_EQ(seen->verdict, Due::Verdict::due);
+    const Result<Lease> lease = co_await lock.async_acquire();
+    const Result<Due> begun = co_await once.async_begin(*lease);
+    EXPECT_EQ(begun->verdict, Due::Verdict::due);
+    ended = co_await once.async_end(0);
+  };
+  a.client.run(steps());
+  ASSERT_TRUE(ended) << ended.message();
+  EXPECT_EQ(ended->state, Job::State::done);
+  EXPECT_EQ(once.async_abandon().get().code(), Code::invalid_argument);
+  EXPECT_EQ(run(b).outcome, Outcome::done_already);
+}
+
 TEST_F(OnceTest, AFunctionSucceedsByNothingTrueOrZero) {
   const auto outcome = [&](auto function) {
     server.records.clear();
