@@ -22,7 +22,7 @@
 // To test with real time, or where a program opens its client by URL: "memory:" has locks of its own, and all clients
 // of the process share those of "memory:NAME".
 //
-// Thread safety: all of it. REQUIRES for all calls: not inside a client's loop (LockError, would_deadlock); for
+// Thread safety: all of it. REQUIRES for all calls but now(): not inside a client's loop (LockError, would_deadlock); for
 // advance(), the faults and await_waiting(): no callback waits for the calling thread.
 #pragma once
 

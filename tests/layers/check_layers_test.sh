@@ -46,6 +46,9 @@ expect 'versioned must not include engines/mysql' src/versioned/x.cc '#include "
   '#include "engines/mysql/y.h"'
 expect 'sql must not include engines/table' src/sql/mysql/x.cc '#include "wire/y.h"' '#include "engines/kit/y.h"' \
   '#include "engines/table/y.h"'
+expect 'metrics must not include lease' src/metrics/x.cc '#include "holdfast/observer.h"' '#include "base/y.h"' \
+  '#include "lease/y.h"'
+expect 'cli must not include metrics' cli/run/x.cc '#include "holdfast/metrics.h"' '#include "metrics/y.h"'
 expect '' src/client/x.cc '#include "engines/redis/y.h"' '#include "fence/y.h"'
 expect '' src/c/x.cc '#include "c/y.h"' '#include "holdfast/client.h"'
 expect 'c must not include lease' src/c/x.cc '#include "lease/y.h"'
