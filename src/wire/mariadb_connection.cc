@@ -85,14 +85,15 @@ std::string mariadb_text(const std::vector<SqlStatement>& statements) {
   std::string text;
   for (const SqlStatement& statement : statements) {
     if (!text.empty()) text += ';';
-    auto value = statement.values.begin();
-    for (const char c : statement.text) {
-      if (c == '?' && value != statement.values.end()) {
-        append_value(text, *value++);
-      } else {
-        text += c;
-      }
+    std::size_t from = 0;
+    for (const SqlValue& value : statement.values) {
+      const std::size_t at = statement.text.find('?', from);
+      if (at == std::string::npos) break;
+      text.append(statement.text, from, at - from);
+      append_value(text, value);
+      from = at + 1;
     }
+    text.append(statement.text, from);
   }
   return text;
 }

@@ -155,10 +155,11 @@ Task<Result<Taken>> MysqlTable::take(const Claim& claim, Deadline deadline, std:
   Taken taken;
   // First the way of a lock that is free, then that of all others.
   for (const bool free : {true, false}) {
-    std::vector<SqlStatement> statements(
-        1, free ? in_order(table_sql().take_free, {key.key, to_value(claim.id), ttl, label})
-                : in_order(table_sql().take,
-                           {key.key, key.full_name, to_value(claim.id), ttl, label}));
+    std::vector<SqlStatement> statements;
+    statements.push_back(
+        free
+            ? in_order(table_sql().take_free, {key.key, to_value(claim.id), ttl, label})
+            : in_order(table_sql().take, {key.key, key.full_name, to_value(claim.id), ttl, label}));
     const Result<Asked> asked = co_await ask(std::move(statements), call);
     if (!asked) co_return asked.failure();
     const std::uint64_t token = asked->outcome.results.at(0).id;
@@ -263,13 +264,14 @@ Task<Result<Taken>> MysqlTable::look(const Claim& claim, Deadline deadline, std:
 
 Task<Result<bool>> MysqlTable::release_owner(const Claim& claim, const Key& key, bool& repeated,
                                              Call call) {
-  const SqlStatement free = in_order(table_sql().free, {key.key, to_value(claim.id)});
-  const SqlStatement pass_on =
-      in_order(table_sql().pass_on,
-               {key.key, to_value(claim.id), std::int64_t{Turn::kProvisionalTtl.count()}});
+  const auto pass_on = [&] {
+    return in_order(table_sql().pass_on,
+                    {key.key, to_value(claim.id), std::int64_t{Turn::kProvisionalTtl.count()}});
+  };
   // Where it had to wait, others do, too, most likely.
   if (chain_.has_name(claim.id)) {
-    std::vector<SqlStatement> statements(1, pass_on);
+    std::vector<SqlStatement> statements;
+    statements.push_back(pass_on());
     statements.push_back(in_order(table_sql().give_name, {name_of(claim.id)}));
     const Deadline limit = database_.requests().limit_of(call.deadline);
     const SqlOutcome passed = co_await chain_.run(std::move(statements), limit);
@@ -280,8 +282,10 @@ Task<Result<bool>> MysqlTable::release_owner(const Claim& claim, const Key& key,
     // The next request finds out whether one without an answer was executed.
     if (!passed.ok()) repeated = passed.error->may_have_run;
   }
-  for (const SqlStatement& statement : {free, pass_on}) {
-    std::vector<SqlStatement> statements(1, statement);
+  for (const bool to_next : {false, true}) {
+    std::vector<SqlStatement> statements;
+    statements.push_back(to_next ? pass_on()
+                                 : in_order(table_sql().free, {key.key, to_value(claim.id)}));
     const Result<Asked> asked = co_await ask(std::move(statements), call);
     if (!asked) co_return repeated ? table::unknown(asked.failure()) : asked.failure();
     repeated = repeated || asked->repeated;

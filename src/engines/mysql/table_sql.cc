@@ -185,18 +185,18 @@ std::string take_name_sql(const std::string& name) {
 SqlStatement in_order(const std::string& text, const std::vector<SqlValue>& values) {
   SqlStatement plain;
   plain.text.reserve(text.size());
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '$') {
-      plain.text += text[i];
-      continue;
-    }
+  plain.values.reserve(values.size());
+  std::size_t from = 0;
+  for (std::size_t at = text.find('$'); at != std::string::npos; at = text.find('$', from)) {
+    plain.text.append(text, from, at - from) += '?';
     std::size_t number = 0;
-    while (i + 1 < text.size() && text[i + 1] >= '0' && text[i + 1] <= '9') {
-      number = number * 10 + static_cast<std::size_t>(text[++i] - '0');
+    from = at + 1;
+    for (; from < text.size() && text[from] >= '0' && text[from] <= '9'; ++from) {
+      number = number * 10 + static_cast<std::size_t>(text[from] - '0');
     }
-    plain.text += '?';
     plain.values.push_back(values.at(number - 1));
   }
+  plain.text.append(text, from);
   return plain;
 }
 
