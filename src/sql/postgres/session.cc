@@ -67,7 +67,7 @@ Task<Result<NewSession>> open_session(Runtime& runtime, const Settings& settings
   statements[0].once = true;
   if (use.own_backend) {
     statements[0].text += " WHERE pg_backend_pid() = $1::integer";
-    statements[0].values = {greeted_by};
+    statements[0].values.emplace_back(greeted_by);
   }
   for (SqlStatement& statement : use_schema(settings, greeted_by)) {
     statements.push_back(std::move(statement));
