@@ -37,7 +37,7 @@ class WaitNotice {
   std::shared_ptr<State> state_;
 };
 
-// What is waited for, in parts: on a narrow terminal it is the holder's label, often a whole command line, that is cut,
+// The awaited lock, in parts: on a narrow terminal it is the holder's label, often a whole command line, that is cut,
 // not what stands behind it. Pure.
 struct AwaitedLock {
   std::string name;    // "'x'", and what is said instead of a holder

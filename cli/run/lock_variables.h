@@ -21,7 +21,7 @@ namespace holdfast::cli {
 // Their tokens travel in one message: see protocol.h.
 inline constexpr std::size_t kMaxNames = 64;
 
-// What is known before the locks are held.
+// Variables that are known before the locks are held.
 struct CommandLocks {
   struct Lock {
     Name name;

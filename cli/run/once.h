@@ -55,7 +55,7 @@ class OnceTurn {
   // The command was ended because its lock was lost, or nobody knows how it ended.
   void abandon();
 
-  // What there is to say of this turn in the report of the run.
+  // This turn, in the report of the run.
   void add_to(Json& report) const;
 
  private:

@@ -19,7 +19,7 @@ using HoldsAbove = std::vector<std::optional<HeldAbove>>;
 std::optional<std::string> problem_with_nesting(const ClaimPlan& plan, const HoldsAbove& above,
                                                 bool reenter);
 
-// What no run above us holds, sorted.
+// Names that no run above us holds, sorted.
 std::vector<Name> names_to_take(const ClaimPlan& plan, const HoldsAbove& above);
 
 CommandLocks command_locks(const ClaimPlan& plan, const std::string& url, const HoldsAbove& above);

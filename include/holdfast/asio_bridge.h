@@ -5,8 +5,8 @@
 //                   │                                             └───► context is destroyed: handler destroyed
 //                   └─► the client's loop ─► its callback thread ─► complete()
 //
-// What can go wrong: a context is destroyed while an operation of ours is under way elsewhere, or in the very moment in
-// which it completes. A socket is told by its service; so is an operation, by Books, which a service of ours keeps.
+// How it can go wrong: a context is destroyed while an operation of ours is under way elsewhere, or in the very moment
+// in which it completes. A socket is told by its service; so is an operation, by Books, which a service of ours keeps.
 #ifndef HOLDFAST_ASIO
 #error "include holdfast/asio.h or holdfast/boost_asio.h"
 #endif
@@ -117,7 +117,7 @@ template <class Handler>
 void fill_slot(const Handler&, const std::stop_source&) {}
 #endif
 
-// What is posted: on the handler's executor, where its cancellation slot may be touched.
+// The posted completion: on the handler's executor, where its cancellation slot may be touched.
 template <class T, class Handler>
 struct Completion {
   using allocator_type = typename net::associated_allocator<Handler>::type;

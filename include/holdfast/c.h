@@ -140,7 +140,7 @@ enum {
   HF_TOKEN_LINEARIZABLE = 4
 };
 
-// What the engine can give; from the first answer of a server on, what that server can.
+// The engine's guarantees; from the first answer of a server on, those of that server.
 typedef struct hf_guarantees {
   size_t size;
   const char* engine;  // "sqlite"
@@ -263,7 +263,7 @@ HF_API hf_code hf_client_release(hf_client* client, const char* handle, hf_error
 
 // ---- Looking ------------------------------------------------------------------------------------
 
-// What list and inspect found: `count` locks, sorted by name, as they were at that moment.
+// The answer of list and inspect: `count` locks, sorted by name, as they were at that moment.
 typedef struct hf_locks hf_locks;
 
 typedef struct hf_lock_info {

@@ -61,7 +61,7 @@ inline constexpr bool kPrints<Result<T>> = true;
 template <class T, class... Of>
 concept OneOf = (std::same_as<T, Of> || ...);
 
-// What has a text here. (Duration is a type of the standard library, which prints its own since C++20.)
+// The types that have a text here. (Duration is a type of the standard library, which prints its own since C++20.)
 template <class T>
 concept Printed =
     kPrints<T> || OneOf<T, Token, Name, ClaimId, Ticket, Mode, Code, Outcome, Exclusion,

@@ -77,7 +77,7 @@ class HOLDFAST_API RecursiveMutex {
     Lease lease;
     std::size_t depth = 0;
   };
-  // What operations that are under way need as well.
+  // Needed by operations that are under way, too.
   struct State {
     std::mutex mutex;
     std::map<Key, Entry> entries;

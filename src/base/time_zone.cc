@@ -89,7 +89,7 @@ std::optional<std::string> contents(const std::string& path) {
   return bytes.size() <= kMaxFile ? std::optional(std::move(bytes)) : std::nullopt;
 }
 
-// What the system calls its own zone; "UTC" where nobody ever set it, as the C library takes it.
+// The system's name for its own zone; "UTC" where nobody ever set it, as the C library takes it.
 Result<std::string> system_zone() {
   if (const char* given = std::getenv("TZ")) {
     const std::string_view text = *given == ':' ? given + 1 : given;

@@ -1,4 +1,4 @@
-// What the opaque handles of holdfast/c.h are, and how a function of it turns C++ outcomes into C ones.
+// The opaque handles of holdfast/c.h, and how a function of it turns C++ outcomes into C ones.
 #pragma once
 
 #include <unistd.h>
@@ -39,7 +39,7 @@ struct hf_lock {
 
 namespace holdfast::c {
 
-// What a lease calls when it is lost.
+// The callback of a lease that is lost.
 struct OnLost {
   void (*lost)(void*);
   void* data;

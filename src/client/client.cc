@@ -272,7 +272,7 @@ Async<Result<MultiLease>> Client::async_acquire_all(std::vector<Name> names,
   if (!locker_) return Async<Result<MultiLease>>(moved_from());
   try {
     return multi_lock(std::move(names), options).async_acquire(std::move(stop));
-  } catch (const LockError& error) {  // What is wrong with the options.
+  } catch (const LockError& error) {  // The options are wrong.
     return Async<Result<MultiLease>>(error.failure());
   }
 }

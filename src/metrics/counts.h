@@ -25,7 +25,7 @@ class Metrics::Counts {
   explicit Counts(MetricsOptions options);
 
   using ByMode = std::array<internal::Series*, 3>;  // null: nothing has happened in this mode
-  // What is known of one engine's locks; for the calls below only. Never moved or removed.
+  // The counts of one engine's locks; for the calls below only. Never moved or removed.
   struct EngineCounts {
     std::string label;
     std::unordered_map<std::string, ByMode> names;  // by the names' bytes

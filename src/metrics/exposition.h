@@ -16,8 +16,8 @@ struct Warnings {
   std::uint64_t count = 0;
 };
 
-// What is exposed. The labels of each are unlike those of all others of its kind: Prometheus refuses a page on which a
-// sample comes twice.
+// The exposed samples. The labels of each are unlike those of all others of its kind: Prometheus refuses a page on
+// which a sample comes twice.
 struct Snapshot {
   std::vector<Series> series;
   std::vector<Warnings> warnings;

@@ -14,7 +14,8 @@ Result<Due> decide(const Name& name, const Period& period, const std::optional<J
 Job begin_job(const Due& due, const Period& period, const ClaimId& run, Token token,
               const std::string& label, WallTime now);
 
-// What a difference between two clocks means for people, if it is more than a second; `uncertain`: how far it may be off.
+// The meaning of a difference between two clocks, for people, if it is more than a second; `uncertain`: how far it may
+// be off.
 std::optional<std::string> clock_note(Duration engine_minus_ours, Duration uncertain);
 
 }  // namespace holdfast::internal

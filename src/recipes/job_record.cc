@@ -70,7 +70,7 @@ bool set(T& place, std::optional<U> value) {
 }
 
 bool read_text(std::string& place, std::optional<std::string_view> text, std::size_t most) {
-  // What is not printable was not written by us, and goes no further.
+  // Unprintable text was not written by us, and goes no further.
   if (!text || text->size() > most || printable(*text, most) != *text) return false;
   place = *text;
   return true;

@@ -13,7 +13,7 @@
 
 namespace holdfast::internal {
 
-// What is known of time: by the engine's clock where it has one.
+// A reading of the time: by the engine's clock where it has one.
 struct ClockReading {
   WallTime now{};
   BootTime read_at;                    // the moment of `now`

@@ -17,7 +17,7 @@ using internal::JobStore;
 using internal::Locker;
 using internal::run_blocking;
 
-// What was begun: the record as it is now, if nobody took over.
+// A run that was begun: the record as it is now, if nobody took over.
 struct Once::Run {
   Job job;
   std::string stored;

@@ -1,4 +1,4 @@
-// What the cases share: a client on a file of its own, and a loop that runs on a thread of its own.
+// Shared by the cases: a client on a file of its own, and a loop that runs on a thread of its own.
 //
 // Included once per Asio, by a file that has named it: NET, NET_VERSION, SUITE, BRIDGE.
 #pragma once

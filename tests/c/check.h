@@ -1,4 +1,4 @@
-// What the cases share. A case is a function; a check that fails ends the program with the line.
+// Shared by the cases. A case is a function; a check that fails ends the program with the line.
 #pragma once
 
 #include <holdfast/c.h>

@@ -1,15 +1,15 @@
 // A hundred nights: three machines run a job each night, once, whatever happens to them.
 //
-// What is real: the command, one process per machine and night with its guards; the servers; the kills (SIGKILL, SIGSTOP
+// Real are the command, one process per machine and night with its guards; the servers; the kills (SIGKILL, SIGSTOP
 // for longer than the ttl) and the cuts (a proxy per machine that swallows everything, instead of a network namespace,
-// which not everybody may make). What is simulated: the nights do not last. The clocks of the machines and of the server
-// are set by a preloaded library (movable_clock.h), so that it is 02:30 again at once, and the job takes 20 ms, not 1 s.
-// Neither changes what is tested: the order of steps, and which clock says what.
+// which not everybody may make). What is simulated: the nights do not last. The clocks of the machines and of the
+// server are set by a preloaded library (movable_clock.h), so that it is 02:30 again at once, and the job takes 20 ms,
+// not 1 s. Neither changes what is tested: the order of steps, and which clock says what.
 //
-// Half of the nights are around the beginning of summer time in Berlin, where 02:30 does not exist once, half around its
-// end, where it comes twice and cron may come twice, too. Machines differ by 0, 2 s or 2 h; those that are wrong come at
-// another time. One fault per night at most, and then the first machine comes once more, so that somebody is left to do
-// the job: those that are two hours ahead of the server came too early.
+// Half of the nights are around the beginning of summer time in Berlin, where 02:30 does not exist once, half around
+// its end, where it comes twice and cron may come twice, too. Machines differ by 0, 2 s or 2 h; those that are wrong
+// come at another time. One fault per night at most, and then the first machine comes once more, so that somebody is
+// left to do the job: those that are two hours ahead of the server came too early.
 //
 // HOLDFAST_NIGHTS: how many, if not a hundred. HOLDFAST_SEED: which.
 #include <signal.h>
@@ -114,7 +114,7 @@ void set_clock(MovableClock& clock, Moment moment) {
 
 enum class Trouble { none, killed, paused, cut, machine_jumps, server_jumps };
 
-// What a night's processes said.
+// The output of a night's processes.
 struct Night {
   int ran = 0;  // told that they did it, and that it was recorded
   int done_already = 0;

@@ -178,7 +178,7 @@ TEST_F(FirstProcessTest, EndsOfASignalWhileItWaits) {
   EXPECT_EQ(json({"show", "x"})["waiters"].size(), 0U);
 }
 
-// What `podman exec` leaves behind falls to the first process, which is not above the guard.
+// Orphans of `podman exec` fall to the first process, which is not above the guard.
 TEST_F(FirstProcessTest, ReapsOrphansThatAreNotTheCommands) {
   Process first = start_first({"run", "x", "--", "/bin/sh", "-c", "echo up; exec /bin/sleep 600"});
   ASSERT_TRUE(eventually([&] { return first.out() == "up\n"; })) << first.err();

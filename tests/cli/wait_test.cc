@@ -37,7 +37,7 @@ TEST_F(WaitTest, OnATerminalALineTellsWhoHoldsTheLockAndIsErasedInTheEnd) {
   EXPECT_EQ(second.wait().status, 0);
 }
 
-// What stands behind a long command line is what changes.
+// The part behind a long command line is the one that changes.
 TEST_F(WaitTest, OnANarrowTerminalTheCommandIsCutNotTheTimes) {
   const std::string command = "echo up; exec sleep 600 # " + std::string(100, 'x');
   Process first = start({"run", "x", "--", "sh", "-c", command});

@@ -266,8 +266,8 @@ TEST(RedisRecords, AKeyOfAnotherTypeIsNamed) {
   EXPECT_TRUE(records.list().ok());
 }
 
-// What too few replicas have may be forgotten: it is not said to be stored until they have it, also when it is asked
-// for once more.
+// A value that too few replicas have may be forgotten: it is not said to be stored until they have it, also when it is
+// asked for once more.
 TEST(RedisRecords, ReplicasThatMustConfirmDoSoOrTheOutcomeIsUnknown) {
   test::RedisWithSentinels servers;
   const std::string url = servers.url() + "?wait_replicas=1&command_timeout_ms=1000";

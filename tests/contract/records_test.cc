@@ -90,7 +90,7 @@ TEST_P(RecordsTest, ALostReplyIsUnknownAndTheSameAgainIsTrue) {
   EXPECT_EQ(said(others.read("x")), "none");
 }
 
-// What databases like to take for the same: case, spaces at the end, a NUL, no byte at all.
+// Values that databases like to take for the same: case, spaces at the end, a NUL, no byte at all.
 TEST_P(RecordsTest, AnyBytesAreAName) {
   Records records(url());
   const std::vector<std::string> names{"a",

@@ -76,7 +76,7 @@ Position QueueKey::learn(const TxnAnswer& answer) {
 
 Position QueueKey::position_after_put(TxnAnswer answer, const SessionPtr& session) {
   const bool put = answer.succeeded;
-  if (put && !answer.parts.empty()) {  // What was put needs not be read.
+  if (put && !answer.parts.empty()) {  // A value that was put needs not be read.
     const Revision now = answer.header.revision;
     answer.parts.front().pairs = {KeyValue{key_, note(false), now, now, session->lease}};
   }

@@ -26,8 +26,8 @@ std::string permissions(mode_t mode) {
   return digits;
 }
 
-// What every member can open, and nobody else. Members can give names in the directory to any file that the system
-// lets them link, hence the second name.
+// Files that every member can open, and nobody else. Members can give names in the directory to any file that the
+// system lets them link, hence the second name.
 void require_shared(const struct stat& file, const std::string& path, const SharedGroup& group) {
   const bool directory = S_ISDIR(file.st_mode);
   const mode_t mode = directory ? kSharedDirectory : kSharedFile;
