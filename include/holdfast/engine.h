@@ -56,6 +56,9 @@ struct Claim {
   std::uint32_t permits = 1;  // how many may hold at once; stored and checked (Mode::permit)
   Duration ttl{};
   std::string label{};  // any bytes, shown to others: who holds or waits
+  // Whose claim this is, for find_deadlocks(): claims of one owner wait for each other's end. Kept beside the label;
+  // engines see it as a part of that. See LockOptions::owner.
+  std::string owner{};
   // True if the hold must survive this process (a handle for scripts): it ends by release or by
   // its ttl only, not when the process or session dies.
   bool outlives_process = false;
@@ -129,6 +132,7 @@ struct HolderInfo {
   Mode mode = Mode::exclusive;
   Token token;
   std::string label;  // any bytes that the holder chose: show it as printable(label)
+  std::string owner;  // Claim::owner; empty if the holder named none, or is no client of Holdfast
   std::optional<Duration> held_for;
   std::optional<Duration> expires_in;
   // How the holder is found in the engine itself: a lease, a session. For people;
@@ -144,6 +148,7 @@ struct WaiterInfo {
   ClaimId id;
   Mode mode = Mode::exclusive;
   std::string label;  // as above
+  std::string owner;  // as above
   std::optional<Duration> waited_for;
 };
 

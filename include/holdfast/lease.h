@@ -92,6 +92,10 @@ class [[nodiscard]] HOLDFAST_API Lease {
   // Empties the lease at once, and gives the lock back when the Async is used, or dropped.
   Async<Result<void>> async_release();
 
+  // The hold, written down while this lease goes on; for one that was acquired with LockOptions::outlives_process.
+  // REQUIRES: as above.
+  Handle handle() const;
+
   // Stops renewal and empties the lease without releasing: the lock stays held until its ttl ends
   // or somebody adopts the handle. See Client::adopt().
   Result<Handle> detach();

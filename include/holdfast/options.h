@@ -23,6 +23,9 @@ struct Requirements {
 struct ClientOptions {
   // This client's label, as others see it in `holdfast ls`. Default: default_label().
   std::string label{};
+  // The owner of this client's claims, unless LockOptions::owner names another: 1 to 40 of letters, digits and . _ - : @ /
+  // Default: HOLDFAST_OWNER (which `holdfast run` sets for its command), else drawn at random for each client.
+  std::string owner{};
   // How long one request to the engine may take before its outcome counts as unknown.
   Duration request_timeout = std::chrono::seconds(5);
   // How long a lease's destructor and Client::close() may take at most.
@@ -32,6 +35,9 @@ struct ClientOptions {
 
 // The label of a client that is given none: "user@host pid program", with the user's name from the system.
 HOLDFAST_API std::string default_label();
+
+// HOLDFAST_OWNER, if that can be an owner; else 12 hexadecimal digits, drawn at random at each call.
+HOLDFAST_API std::string default_owner();
 
 struct LockOptions {
   // How long the lock outlives a holder that vanished. Renewed every third of it while held.
@@ -44,6 +50,20 @@ struct LockOptions {
   // False: no background renewal; the lease ends after one ttl unless renew() is called.
   bool auto_renew = true;
   Requirements require{};
+  // Instead of the client's label. (An election's candidates are shown by their value.)
+  std::string label{};
+  // Instead of the client's owner: whoever takes several locks for one purpose, and gives them back together. Where one
+  // client serves many, each of them; where one program has clients of several engines, the same for all. Only clients
+  // that name owners alike are found to wait for each other across engines (find_deadlocks()).
+  std::string owner{};
+  // Drawn at random by the caller, who keeps it: a call that is repeated with the same id, from this process or another,
+  // gets the hold that the first one got, and never a second one. REQUIRES: one call at a time; not used again once the
+  // hold has ended or a call was cancelled. If the outcome is unknown, ask again with the same id; the hold is not
+  // cleaned up, and ends by its ttl. Not for several locks at once.
+  std::optional<ClaimId> claim{};
+  // The hold outlives this process, until its ttl ends: a Handle made from it can be adopted elsewhere. Unsupported where
+  // a lock ends with its connection.
+  bool outlives_process = false;
 };
 
 }  // namespace holdfast

@@ -4,11 +4,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <system_error>
 
+#include "base/random.h"
 #include "base/real_runtime.h"
 #include "base/unreachable_instead_of_unknown.h"
 #include "base/url.h"
@@ -16,6 +19,7 @@
 #include "client/client_core.h"
 #include "engines/registry.h"
 #include "lease/locker.h"
+#include "lease/owner_label.h"
 #include "recipes/job_record.h"
 #include "recipes/job_store.h"
 
@@ -55,12 +59,14 @@ Task<Result<std::vector<LockInfo>>> list(Locker& locker, std::string prefix) {
   Result<std::vector<LockInfo>> all =
       co_await internal::contained(locker.engine().list(prefix, locker.request_deadline()));
   if (!all) co_return internal::unreachable_instead_of_unknown(all.failure());
+  std::ranges::for_each(*all, internal::take_owners);
   co_return all;
 }
 Task<Result<LockInfo>> inspect(Locker& locker, Name name) {
   Result<LockInfo> info =
       co_await internal::contained(locker.engine().inspect(name, locker.request_deadline()));
   if (!info) co_return internal::unreachable_instead_of_unknown(info.failure());
+  internal::take_owners(*info);
   co_return info;
 }
 Task<Result<std::optional<std::string>>> read_record(Locker& locker, Name name) {
@@ -119,8 +125,22 @@ std::string default_label() {
          program_invocation_short_name;
 }
 
+std::string default_owner() {
+  const char* given = std::getenv("HOLDFAST_OWNER");
+  if (given && *given && !internal::problem_with_owner(given)) return given;
+  constexpr std::uint64_t kMask = (std::uint64_t{1} << 48) - 1;
+  char text[13];
+  std::snprintf(text, sizeof text, "%012llx",
+                static_cast<unsigned long long>(internal::Random::from_kernel().next() & kMask));
+  return text;
+}
+
 Result<Client> Client::over(const EngineFactory& factory, ClientOptions options) {
   if (options.label.empty()) options.label = default_label();
+  if (options.owner.empty()) options.owner = default_owner();
+  if (auto problem = internal::problem_with_owner(options.owner)) {
+    return Failure(Code::invalid_argument, std::move(*problem));
+  }
   std::unique_ptr<Core> core;
   Result<std::unique_ptr<Engine>> engine = [&]() -> Result<std::unique_ptr<Engine>> {
     try {
@@ -144,6 +164,7 @@ Result<Client> Client::over(const EngineFactory& factory, ClientOptions options)
 
 Result<Client> Client::open(std::string_view url, ClientOptions options) {
   if (options.label.empty()) options.label = default_label();
+  if (options.owner.empty()) options.owner = default_owner();
   std::string text(url);
   if (text.empty()) {
     Result<std::string> standard = default_url();
@@ -158,7 +179,10 @@ Result<Client> Client::open(std::string_view url, ClientOptions options) {
   }
   const Result<Url> parsed = Url::parse(text);
   if (!parsed) return parsed.failure();
-  return over([&](Runtime& runtime) { return internal::open_engine(*parsed, runtime, options); },
+  // Claims without a label of their own share one text: an engine that knows it need not keep it for each.
+  ClientOptions of_engine = options;
+  of_engine.label = internal::kept_label(options.owner, options.label);
+  return over([&](Runtime& runtime) { return internal::open_engine(*parsed, runtime, of_engine); },
               options);
 }
 

@@ -69,6 +69,8 @@ Token Lease::token() const { return checked(record_).hold.token; }
 Mode Lease::mode() const { return checked(record_).hold.claim.mode; }
 BootTime Lease::valid_until() const { return checked(record_).validity.valid_until(); }
 
+Handle Lease::handle() const { return Handle(checked(record_).hold); }
+
 std::stop_token Lease::lost() const {
   LeaseRecord& record = checked(record_);
   if (!record.locker().forked()) return record.loss.token();

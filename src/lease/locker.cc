@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "holdfast/examination.h"
 #include "lease/contained_renewal.h"
+#include "lease/owner_label.h"
 
 namespace holdfast::internal {
 
@@ -52,6 +53,7 @@ Result<void> Locker::check(const Claim& claim, const LockOptions& options) const
                    duration_text(*options.warn_before));
   }
   if (claim.permits == 0) return invalid("a semaphore needs at least one permit");
+  if (auto problem = problem_with_owner(claim.owner)) return invalid(std::move(*problem));
   const auto unsupported = [&](const std::string& what, const std::string& why = {}) {
     return Failure(Code::unsupported, "the engine " + can.engine + " has no " + what +
                                           (why.empty() ? "" : ": " + why) +
@@ -100,12 +102,16 @@ constexpr Duration kLongestPause = std::chrono::seconds(1);
 // that is still under way somewhere would end the hold of a later one, which would not know.
 void Locker::start_over(Claim& claim) { claim.id = draw_claim_id(runtime_); }
 
-Task<Result<Grant>> Locker::ask(Claim& claim, const Wait& wait) {
+// An id of the caller's own is kept: nothing that was sent for it is released, so that asking again is safe.
+Task<Result<Grant>> Locker::ask(Claim& claim, const Wait& wait, bool own_id) {
   std::optional<Failure> outage;  // what kept us from asking
+  Claim sent = claim;
+  sent.label = kept_label(claim.owner, claim.label);
   for (Duration pause = kShortestPause;; pause = std::min(pause * 2, kLongestPause)) {
-    Result<Grant> grant = co_await contained(engine_->acquire(claim, wait));
+    sent.id = claim.id;
+    Result<Grant> grant = co_await contained(engine_->acquire(sent, wait));
     if (grant) co_return grant;
-    if (grant.code() == Code::unknown) tasks_.spawn(clean_up(claim));
+    if (grant.code() == Code::unknown && !own_id) tasks_.spawn(clean_up(claim));
     const BootTime now = runtime_.now();
     if (wait.queue && may_pass(grant.code()) && !wait.deadline.passed(now)) {
       observer_.on_retry(claim, grant.failure());
@@ -117,7 +123,7 @@ Task<Result<Grant>> Locker::ask(Claim& claim, const Wait& wait) {
       const Woken woken = co_await sleep_until(runtime_, again, wait.stop);
       if (woken == Woken::cancelled) co_return cancelled_by_caller();
       if (wait.deadline.passed(runtime_.now())) co_return grant;
-      start_over(claim);
+      if (!own_id) start_over(claim);
       continue;
     }
     if (!grant.failure().busy()) co_return grant;
@@ -125,6 +131,7 @@ Task<Result<Grant>> Locker::ask(Claim& claim, const Wait& wait) {
     // The deadline passed before the holder was known: this says nothing new about the lock.
     if (outage && busy.holder.empty() && busy.token == 0) co_return *outage;
     busy.lock = claim.name.display();
+    busy.holder = without_owner(std::move(busy.holder));
     co_return Failure::busy(std::move(busy));
   }
 }
@@ -149,19 +156,24 @@ Task<Result<Grant>> Locker::prolong(const Claim& claim, Grant grant, const Wait&
 
 // A grant that can be believed, for the whole ttl if nobody renews it.
 Task<Result<Grant>> Locker::obtain(Claim& claim, const Wait& wait, const LockOptions& options) {
-  start_over(claim);
+  const bool own_id = options.claim.has_value();
+  if (own_id) {
+    claim.id = *options.claim;
+  } else {
+    start_over(claim);
+  }
   claim.call = claim.id;
   claim.since = runtime_.now();
   observer_.on_wait(claim);
   for (Duration pause = kShortestPause;; pause = std::min(pause * 2, kLongestPause)) {
-    Result<Grant> grant = co_await ask(claim, wait);
+    Result<Grant> grant = co_await ask(claim, wait, own_id);
     if (!grant) co_return grant;
     if (grant->ttl < claim.ttl && !options.auto_renew) {
       grant = co_await prolong(claim, *grant, wait);
     }
     if (grant && runtime_.now() < validity_of(*grant, options.warn_before).lost_at) co_return grant;
     // We were paused, the reply was late, or a short grant was not renewed in time.
-    tasks_.spawn(clean_up(claim));
+    if (!own_id) tasks_.spawn(clean_up(claim));
     if (wait.stop.stop_requested()) co_return cancelled_by_caller();
     const Failure late = Failure::busy(
         Busy{.lock = claim.name.display(), .holder = "nobody, but our own grant came too late"});
@@ -172,7 +184,7 @@ Task<Result<Grant>> Locker::obtain(Claim& claim, const Wait& wait, const LockOpt
     const Woken woken = co_await sleep_until(runtime_, again, wait.stop);
     if (woken == Woken::cancelled) co_return cancelled_by_caller();
     if (wait.deadline.passed(runtime_.now())) co_return late;
-    start_over(claim);
+    if (!own_id) start_over(claim);
   }
 }
 

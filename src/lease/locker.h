@@ -79,7 +79,7 @@ class Locker {
   Task<Result<void>> check_server(Claim claim, LockOptions options, Deadline deadline);
   void start_over(Claim& claim);
   Task<Result<void>> leave_held(std::shared_ptr<LeaseRecord> record, Deadline deadline);
-  Task<Result<Grant>> ask(Claim& claim, const Wait& wait);
+  Task<Result<Grant>> ask(Claim& claim, const Wait& wait, bool own_id);
   Task<Result<Grant>> prolong(const Claim& claim, Grant grant, const Wait& wait);
   Task<Result<Grant>> obtain(Claim& claim, const Wait& wait, const LockOptions& options);
   Task<void> clean_up(Claim claim);

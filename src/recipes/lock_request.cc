@@ -17,8 +17,13 @@ Failure moved_lock() { return Failure(Code::closed, "this lock, or its client, w
 LockRequest::LockRequest(std::shared_ptr<internal::Locker> locker, Claim claim, LockOptions options)
     : locker_(std::move(locker)), claim_(std::move(claim)), options_(options) {
   claim_.ttl = std::max(options_.ttl, options_.keep);
-  claim_.outlives_process = options_.keep > Duration::zero();
-  if (claim_.label.empty()) claim_.label = checked().options().label;
+  claim_.outlives_process = options_.outlives_process || options_.keep > Duration::zero();
+  // A label that came with the claim is a candidate's value: all that others may read there.
+  if (claim_.label.empty()) {
+    const ClientOptions& client = checked().options();
+    claim_.label = options_.label.empty() ? client.label : options_.label;
+    claim_.owner = options_.owner.empty() ? client.owner : options_.owner;
+  }
   checked().check(claim_, options_).value();
 }
 
