@@ -48,6 +48,8 @@ expect 'sql must not include engines/table' src/sql/mysql/x.cc '#include "wire/y
   '#include "engines/table/y.h"'
 expect 'metrics must not include lease' src/metrics/x.cc '#include "holdfast/observer.h"' '#include "base/y.h"' \
   '#include "lease/y.h"'
+expect 'survey must not include base' src/survey/x.cc '#include "holdfast/deadlock.h"' '#include "survey/y.h"' \
+  '#include "base/y.h"'
 expect 'cli must not include metrics' cli/run/x.cc '#include "holdfast/metrics.h"' '#include "metrics/y.h"'
 expect '' src/client/x.cc '#include "engines/redis/y.h"' '#include "fence/y.h"'
 expect '' src/c/x.cc '#include "c/y.h"' '#include "holdfast/client.h"'
