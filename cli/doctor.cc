@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "commands.h"
-#include "duration.h"
+#include "guarantees_json.h"
 #include "holdfast/text.h"
 #include "table.h"
 
@@ -22,43 +22,6 @@ against ours, which known defects of that version concern locks, what it can tru
 what to change. It takes no lock and changes nothing. Each finding has what mends it.
 
 Exit status: 0 good, 1 warnings, 69 unreachable, 78 unfit: it cannot keep locks as it is.)";
-
-Json json_of(const Finding& finding) {
-  Json object = {{"severity", to_text(finding.severity)},
-                 {"id", finding.id},
-                 {"what", for_terminal(finding.what)},
-                 {"mend", for_terminal(finding.mend)}};
-  if (finding.exclusion) object["exclusion_at_most"] = to_text(*finding.exclusion);
-  if (finding.token) object["token_at_most"] = to_text(*finding.token);
-  return object;
-}
-
-Json json_of(const Examination& found) {
-  const Guarantees& can = found.guarantees;
-  Json object = {{"verdict", to_text(found.verdict())},
-                 {"engine", can.engine},
-                 {"recipe", can.recipe},
-                 {"product", for_terminal(found.product)},
-                 {"version", for_terminal(found.version)},
-                 {"server", for_terminal(found.server)},
-                 {"exclusion", to_text(can.exclusion)},
-                 {"token", to_text(can.token)},
-                 {"wake_up", to_text(can.wake_up)},
-                 {"fairness", to_text(can.fairness)},
-                 {"settings", Json::object()},
-                 {"findings", Json::array()}};
-  if (found.clock) {
-    object["clock_ahead_ms"] =
-        std::chrono::duration<double, std::milli>(found.clock->ahead).count();
-    object["clock_error_ms"] =
-        std::chrono::duration<double, std::milli>(found.clock->error).count();
-  }
-  for (const ServerSetting& setting : found.settings) {
-    object["settings"][for_terminal(setting.name)] = for_terminal(setting.value);
-  }
-  for (const Finding& finding : found.findings) object["findings"].push_back(json_of(finding));
-  return object;
-}
 
 void print_findings(const Examination& found) {
   for (const Severity severity :
@@ -112,7 +75,7 @@ int doctor(Session session, const std::string& url) {
   const Result<Examination> found = client->examine();
   if (!found) return session.fail(found.failure());
   if (session.json) {
-    session.print(json_of(*found));
+    session.print(to_json(*found));
   } else {
     print_text(*found);
   }

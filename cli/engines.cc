@@ -5,6 +5,7 @@
 
 #include "commands.h"
 #include "duration.h"
+#include "guarantees_json.h"
 #include "table.h"
 
 namespace holdfast::cli {
@@ -21,20 +22,12 @@ WAKE-UP    push: the next holder is told; poll: it asks again and again
 RECORDS    whether it keeps what was done last under a lock)";
 
 Json json_of(const Client::BuiltIn& engine) {
-  const Guarantees& can = engine.guarantees;
-  return {{"engine", can.engine},
-          {"recipe", can.recipe},
-          {"exclusion", to_text(can.exclusion)},
-          {"token", to_text(can.token)},
-          {"wake_up", to_text(can.wake_up)},
-          {"fairness", to_text(can.fairness)},
-          {"shared_mode", can.shared_mode},
-          {"permit_mode", can.permit_mode},
-          {"records", can.records},
-          {"no_records_because", can.no_records_because},
-          {"min_ttl_ms", to_ms(can.min_ttl)},
-          {"example_url", engine.example_url},
-          {"notes", can.notes}};
+  Json object = to_json(engine.guarantees);
+  object["example_url"] = engine.example_url;
+  // Nobody was asked.
+  object.erase("of_server");
+  object.erase("lowered_because");
+  return object;
 }
 
 int engines(const Session& session) {

@@ -37,6 +37,7 @@ constexpr CommandEntry kCommands[] = {
     {"engines", &add_engines}, {"schema", &add_schema},   {"bench", &add_bench},
 };
 constexpr Program kPrograms[] = {
+    {"serve", "Serve locks over HTTP, and a page that shows them", "holdfast-serve", "holdfast"},
     {"sim", "Explore schedules of a simulated world", "holdfast-sim", "holdfast"},
     {"torture", "Inject faults into real servers, and judge", "holdfast-torture",
      "holdfast-torture"},

@@ -7,7 +7,7 @@ namespace holdfast::internal {
 namespace {
 
 constexpr char kMark = '\x1f';
-constexpr std::string_view kPrintedMark = "\\x1f";  // as printable() shows it
+constexpr std::string_view kPrintedMark = "\\x1F";  // as printable() shows it
 
 bool of_an_owner(char each) {
   return (each >= 'a' && each <= 'z') || (each >= 'A' && each <= 'Z') ||

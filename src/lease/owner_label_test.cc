@@ -39,7 +39,7 @@ TEST(OwnerLabel, ALabelWithoutAnOwnerIsLeftAlone) {
 TEST(OwnerLabel, ThePrintedHolderOfABusyLockIsShownWithoutItsOwner) {
   EXPECT_EQ(without_owner(printable(kept_label("job-7", "alice"))), "alice");
   EXPECT_EQ(without_owner("alice"), "alice");
-  EXPECT_EQ(without_owner("\\x1fjob"), "\\x1fjob");
+  EXPECT_EQ(without_owner("\\x1Fjob"), "\\x1Fjob");
 }
 
 TEST(OwnerLabel, AnOwnerThatNoEngineCouldKeepIsNamed) {

@@ -1,0 +1,12 @@
+// What an engine or a server guarantees, and what an examination found, as JSON.
+#pragma once
+
+#include "holdfast/examination.h"
+#include "session.h"
+
+namespace holdfast::cli {
+
+Json to_json(const Guarantees& can);
+Json to_json(const Examination& found);
+
+}  // namespace holdfast::cli

@@ -1,0 +1,169 @@
+#include "serve/daemon.h"
+
+#include <algorithm>
+#include <boost/asio/use_awaitable.hpp>
+#include <nlohmann/json.hpp>
+
+#include "guarantees_json.h"
+#include "holdfast/boost_asio.h"
+#include "holdfast/text.h"
+#include "serve/files.h"
+
+namespace holdfast::cli::serve {
+namespace {
+
+bool matches(const std::vector<std::string>& pattern, const std::vector<std::string>& path) {
+  return std::ranges::equal(pattern, path, [](const std::string& wanted, const std::string& given) {
+    return wanted == "*" || wanted == given;
+  });
+}
+
+std::string text_of(const std::vector<std::string>& path) {
+  std::string text;
+  for (const std::string& segment : path) text += '/' + segment;
+  return text.empty() ? "/" : text;
+}
+
+Awaitable<Response> file(std::string path) {
+  const File* found = find_file(path);
+  if (!found) throw ProblemError(404, "not_found", "there is no such file");
+  co_return Response{.content_type = std::string(found->content_type),
+                     .body = std::string(found->content)};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Daemon>> Daemon::open(net::io_context& context, const Settings& settings) {
+  std::unique_ptr<Daemon> daemon(new Daemon(context, settings));
+  auto engines = Engines::open(settings, [&](const std::string& name) {
+    return daemon->metrics_.observer(name, make_tap(context, daemon->history_, name));
+  });
+  if (!engines) return engines.failure();
+  daemon->engines_ = std::move(*engines);
+  daemon->monitor_ =
+      std::make_unique<Monitor>(context, daemon->engines_, daemon->history_, settings.read_only);
+  daemon->metrics_page_ = std::make_unique<MetricsPage>(daemon->metrics_, *daemon->monitor_);
+  daemon->locks_ = std::make_unique<LockApi>(context, daemon->engines_, daemon->history_);
+  daemon->add_routes();
+  return daemon;
+}
+
+void Daemon::stop() {
+  monitor_->stop();
+  locks_->leases().abandon();
+}
+
+void Daemon::add_routes() {
+  LockApi& locks = *locks_;
+  Monitor& monitor = *monitor_;
+  const auto add = [this](const char* method, std::vector<std::string> path, Answer answer,
+                          bool open = false) {
+    routes_.push_back({method, std::move(path), std::move(answer), open});
+  };
+  add("GET", {"v1", "locks"}, [&](Request request) { return locks.list(std::move(request)); });
+  add("GET", {"v1", "locks", "*"},
+      [&](Request request) { return locks.inspect(std::move(request)); });
+  add("POST", {"v1", "locks", "*"},
+      [&](Request request) { return locks.acquire(std::move(request)); });
+  add("POST", {"v1", "locks", "*", "hold"},
+      [&](Request request) { return locks.hold(std::move(request)); });
+  add("POST", {"v1", "locks", "*", "break"},
+      [&](Request request) { return locks.take_away(std::move(request)); });
+  add("POST", {"v1", "renew"}, [&](Request request) { return locks.renew(std::move(request)); });
+  add("POST", {"v1", "release"},
+      [&](Request request) { return locks.release(std::move(request)); });
+  add("GET", {"v1", "engines"},
+      [&](Request request) { return monitor.engines_of(std::move(request)); });
+  add("GET", {"v1", "doctor"}, [this](Request request) { return doctor(std::move(request)); });
+  add("GET", {"v1", "feed"}, [&](Request request) { return monitor.feed(std::move(request)); });
+  add("GET", {"v1", "events"}, [&](Request request) { return monitor.events(std::move(request)); });
+  add("GET", {"v1", "history"},
+      [&](Request request) { return monitor.history_of(std::move(request)); });
+  add("GET", {"v1", "contention"},
+      [&](Request request) { return monitor.contention(std::move(request)); });
+  add("GET", {"metrics"}, [this](Request request) { return metrics(std::move(request)); });
+  add("GET", {}, [](Request) { return file("page/index.html"); }, true);
+  add("GET", {"page", "*"}, [](Request request) { return file("page/" + request.path[1]); }, true);
+  add("GET", {"openapi.json"}, [](Request) { return file("openapi.json"); }, true);
+  add(
+      "GET", {"healthz"},
+      [](Request) -> Awaitable<Response> {
+        co_return Response{.content_type = "text/plain; charset=utf-8", .body = "ok\n"};
+      },
+      true);
+}
+
+const Daemon::Route* Daemon::find(const Request& request) const {
+  const std::string method = request.method == "HEAD" ? "GET" : request.method;
+  const auto found = std::ranges::find_if(routes_, [&](const Route& route) {
+    return route.method == method && matches(route.path, request.path);
+  });
+  return found == routes_.end() ? nullptr : &*found;
+}
+
+Response Daemon::no_route(const Request& request) const {
+  std::string allowed;
+  for (const Route& route : routes_) {
+    if (matches(route.path, request.path))
+      allowed += (allowed.empty() ? "" : ", ") + std::string(route.method);
+  }
+  if (allowed.empty()) {
+    return response_to(
+        Problem{404, "not_found",
+                "there is nothing at " + printable(request.target, 200) + "; see /openapi.json"});
+  }
+  Response response =
+      response_to(Problem{405, "method_not_allowed", "only " + allowed + " can be done here"});
+  response.headers.emplace_back("Allow", allowed);
+  return response;
+}
+
+Awaitable<Response> Daemon::dispatch(Request request, const Route* route) {
+  std::optional<Response> refusal;
+  try {
+    if (settings_.read_only && std::string_view(route->method) == "POST") {
+      throw ProblemError(403, "forbidden", "this daemon only shows locks (--read-only)");
+    }
+    co_return co_await route->answer(std::move(request));
+  } catch (const ProblemError& error) {
+    refusal = response_to(error.problem());
+  } catch (const LockError& error) {
+    refusal = response_to(error.failure());
+  } catch (const std::exception& error) {
+    refusal = response_to(Problem{500, "internal", std::string("internal error: ") + error.what()});
+  }
+  co_return std::move(*refusal);
+}
+
+Awaitable<Response> Daemon::answer(Request request) {
+  const bool well_formed = parse_target(request.target, request);
+  const Route* route = well_formed ? find(request) : nullptr;
+  Response response;
+  if (auto problem = gatekeeper_.refuses(request, route && route->open)) {
+    response = response_to(*problem);
+  } else if (!well_formed) {
+    response = response_to(Problem{400, "invalid_argument", "the request's target is malformed"});
+  } else if (!route) {
+    response = no_route(request);
+  } else {
+    response = co_await dispatch(std::move(request), route);
+  }
+  metrics_page_->count(route ? text_of(route->path) : "(none)", response.status);
+  co_return response;
+}
+
+Awaitable<Response> Daemon::doctor(Request request) {
+  ServedEngine& engine = engines_.of(request);
+  Async<Result<Examination>> call = engine.client.async_examine();
+  const Result<Examination> found = co_await initiate(std::move(call), net::use_awaitable);
+  if (!found) co_return response_to(found.failure());
+  co_return json_response(cli::to_json(*found));
+}
+
+Awaitable<Response> Daemon::metrics(Request) {
+  const std::size_t connections = connections_ ? connections_() : 0;
+  co_return Response{.content_type = Metrics::kContentType,
+                     .body = metrics_page_->text(connections, locks_->leases().size())};
+}
+
+}  // namespace holdfast::cli::serve

@@ -1,0 +1,59 @@
+// Daemon: the parts put together, and which request goes where.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "serve/connection.h"
+#include "serve/gatekeeper.h"
+#include "serve/lock_api.h"
+#include "serve/metrics_page.h"
+#include "serve/monitor.h"
+#include "serve/tap.h"
+
+namespace holdfast::cli::serve {
+
+class Daemon final : public Handler {
+ public:
+  static Result<std::unique_ptr<Daemon>> open(net::io_context& context, const Settings& settings);
+
+  Awaitable<Response> answer(Request request) override;
+
+  void start() { monitor_->start(); }
+  // What clients must renew goes on without us.
+  void stop();
+  void count_connections(std::function<std::size_t()> count) { connections_ = std::move(count); }
+
+ private:
+  using Answer = std::function<Awaitable<Response>(Request)>;
+  struct Route {
+    const char* method;
+    std::vector<std::string> path;  // "*" is any segment
+    Answer answer;
+    bool open = false;  // needs no token
+  };
+
+  Daemon(net::io_context& context, const Settings& settings)
+      : context_(context), settings_(settings), gatekeeper_(settings) {}
+  void add_routes();
+  const Route* find(const Request& request) const;
+  Response no_route(const Request& request) const;
+  Awaitable<Response> dispatch(Request request, const Route* route);
+  Awaitable<Response> doctor(Request request);
+  Awaitable<Response> metrics(Request request);
+
+  net::io_context& context_;
+  const Settings& settings_;
+  const Gatekeeper gatekeeper_;
+  History history_;
+  Metrics metrics_;
+  Engines engines_;
+  std::unique_ptr<Monitor> monitor_;
+  std::unique_ptr<MetricsPage> metrics_page_;
+  std::unique_ptr<LockApi> locks_;
+  std::vector<Route> routes_;
+  std::function<std::size_t()> connections_;
+};
+
+}  // namespace holdfast::cli::serve

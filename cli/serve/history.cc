@@ -1,0 +1,84 @@
+#include "serve/history.h"
+
+#include <algorithm>
+#include <chrono>
+#include <nlohmann/json.hpp>
+
+#include "lock_info.h"
+
+namespace holdfast::cli::serve {
+namespace {
+
+constexpr std::size_t kRemembered = 20'000;
+constexpr std::size_t kExact = 20'000;
+
+// Taking and handing over, and the two ways to see an end, are one event each for whoever looks.
+std::string key_of(const HistoryEvent& event) {
+  const bool begins = event.kind == "granted" || event.kind == "handed_over";
+  return event.engine + '\0' + event.token.str() + (begins ? "+" : "-") + event.name.bytes();
+}
+
+bool of_a_hold(const HistoryEvent& event) {
+  for (const char* kind : {"granted", "handed_over", "released", "expired", "lost"}) {
+    if (event.kind == kind) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+long long wall_ms() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
+}
+
+Json to_json(const HistoryEvent& event) {
+  Json object = {{"at_ms", event.at_ms}, {"engine", event.engine}};
+  put_name(object, event.name);
+  object["path"] = percent_encoded(event.name.bytes());
+  object["kind"] = event.kind;
+  if (event.token != Token()) object["token"] = event.token.value();
+  if (event.mode) object["mode"] = mode_name(*event.mode);
+  if (!event.label.empty()) object["label"] = shown_label(event.label);
+  if (!event.owner.empty()) object["owner"] = event.owner;
+  if (event.held_for_ms) object["held_for_ms"] = *event.held_for_ms;
+  if (event.waited_for_ms) object["waited_for_ms"] = *event.waited_for_ms;
+  if (!event.reason.empty()) object["reason"] = event.reason;
+  object["source"] = event.exact ? "daemon" : "seen";
+  return object;
+}
+
+bool History::repeats(const HistoryEvent& event) {
+  if (!of_a_hold(event) || event.token == Token()) return false;
+  std::string key = key_of(event);
+  if (!event.exact) return exact_.contains(key);
+  if (!exact_.insert(key).second) return true;
+  exact_order_.push_back(std::move(key));
+  if (exact_order_.size() > kExact) {
+    exact_.erase(exact_order_.front());
+    exact_order_.pop_front();
+  }
+  return false;
+}
+
+void History::add(HistoryEvent event) {
+  if (repeats(event)) return;
+  if (event.at_ms == 0) event.at_ms = wall_ms();
+  events_.push_back(std::move(event));
+  if (events_.size() > kRemembered) events_.pop_front();
+  if (listener_) listener_(events_.back(), to_json(events_.back()));
+}
+
+std::vector<Json> History::events(const std::string* engine, const std::string* name,
+                                  std::size_t most) const {
+  std::vector<Json> found;
+  for (auto event = events_.rbegin(); event != events_.rend() && found.size() < most; ++event) {
+    if (engine && event->engine != *engine) continue;
+    if (name && event->name.bytes() != *name) continue;
+    found.push_back(to_json(*event));
+  }
+  std::ranges::reverse(found);
+  return found;
+}
+
+}  // namespace holdfast::cli::serve

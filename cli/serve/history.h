@@ -1,0 +1,58 @@
+// History: what happened to the locks, as far as this daemon saw it: the last few thousand events, oldest first.
+//
+// An event is exact if this daemon's own client did it, else it was inferred from one look at the engine and the next;
+// what came and went between two looks is not in it.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <optional>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "serve/http.h"
+
+namespace holdfast::cli::serve {
+
+struct HistoryEvent {
+  long long at_ms = 0;  // wall clock; zero: now
+  std::string engine;
+  Name name = "-";
+  std::string
+      kind;  // granted, handed_over, released, expired, lost, waiting, gave_up, refused, broken
+  Token token{};
+  std::optional<Mode> mode{};
+  std::string label{};
+  std::string owner{};
+  std::optional<long long> held_for_ms{};
+  std::optional<long long> waited_for_ms{};
+  std::string reason{};
+  bool exact = false;
+};
+
+Json to_json(const HistoryEvent& event);
+long long wall_ms();
+
+class History {
+ public:
+  // Told of each event, with its JSON.
+  using Listener = std::function<void(const HistoryEvent&, const Json&)>;
+  void set_listener(Listener listener) { listener_ = std::move(listener); }
+
+  // Drops what is already known exactly.
+  void add(HistoryEvent event);
+  // Null: of every engine, of every lock. Oldest first, the latest `most`.
+  std::vector<Json> events(const std::string* engine, const std::string* name,
+                           std::size_t most) const;
+
+ private:
+  bool repeats(const HistoryEvent& event);
+
+  std::deque<HistoryEvent> events_;
+  std::unordered_set<std::string> exact_;  // engine, name, token and kind of exact events
+  std::deque<std::string> exact_order_;
+  Listener listener_;
+};
+
+}  // namespace holdfast::cli::serve

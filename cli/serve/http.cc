@@ -1,0 +1,114 @@
+#include "serve/http.h"
+
+#include <nlohmann/json.hpp>
+
+namespace holdfast::cli::serve {
+namespace {
+
+int digit_of(char each) {
+  if (each >= '0' && each <= '9') return each - '0';
+  if (each >= 'a' && each <= 'f') return each - 'a' + 10;
+  if (each >= 'A' && each <= 'F') return each - 'A' + 10;
+  return -1;
+}
+
+bool unreserved(char each) {
+  return (each >= 'a' && each <= 'z') || (each >= 'A' && each <= 'Z') ||
+         (each >= '0' && each <= '9') || each == '-' || each == '.' || each == '_' || each == '~';
+}
+
+bool parse_query(std::string_view text, Request& request) {
+  while (!text.empty()) {
+    const std::string_view pair = text.substr(0, text.find('&'));
+    text.remove_prefix(std::min(text.size(), pair.size() + 1));
+    if (pair.empty()) continue;
+    const std::size_t equals = std::min(pair.find('='), pair.size());
+    auto name = percent_decoded(pair.substr(0, equals));
+    auto value = percent_decoded(pair.substr(std::min(equals + 1, pair.size())));
+    if (!name || !value) return false;
+    request.query.insert_or_assign(std::move(*name), std::move(*value));
+  }
+  return true;
+}
+
+}  // namespace
+
+const std::string& Request::header(const std::string& lower_case_name) const {
+  static const std::string& none = *new std::string;
+  const auto found = headers.find(lower_case_name);
+  return found == headers.end() ? none : found->second;
+}
+
+const std::string* Request::parameter(const std::string& name) const {
+  const auto found = query.find(name);
+  return found == query.end() ? nullptr : &found->second;
+}
+
+std::optional<std::string> percent_decoded(std::string_view text) {
+  std::string bytes;
+  bytes.reserve(text.size());
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '%') {
+      bytes += text[i];
+      continue;
+    }
+    if (i + 2 >= text.size()) return std::nullopt;
+    const int high = digit_of(text[i + 1]);
+    const int low = digit_of(text[i + 2]);
+    if (high < 0 || low < 0) return std::nullopt;
+    bytes += static_cast<char>(high * 16 + low);
+    i += 2;
+  }
+  return bytes;
+}
+
+std::string percent_encoded(std::string_view bytes) {
+  static constexpr char kDigits[] = "0123456789ABCDEF";
+  std::string text;
+  // "." and ".." would be taken for folders on the way.
+  const bool dots = bytes == "." || bytes == "..";
+  for (const char each : bytes) {
+    if (unreserved(each) && !dots) {
+      text += each;
+      continue;
+    }
+    const auto byte = static_cast<unsigned char>(each);
+    text += '%';
+    text += kDigits[byte >> 4];
+    text += kDigits[byte & 15];
+  }
+  return text;
+}
+
+bool parse_target(std::string_view target, Request& request) {
+  if (!target.starts_with('/')) return false;
+  const std::size_t mark = std::min(target.find('?'), target.size());
+  std::string_view path = target.substr(1, mark - 1);
+  while (!path.empty()) {
+    const std::string_view segment = path.substr(0, path.find('/'));
+    auto decoded = percent_decoded(segment);
+    if (!decoded) return false;
+    request.path.push_back(std::move(*decoded));
+    path.remove_prefix(std::min(path.size(), segment.size() + 1));
+  }
+  return mark == target.size() || parse_query(target.substr(mark + 1), request);
+}
+
+std::string json_text(const Json& object) {
+  return object.dump(-1, ' ', true, Json::error_handler_t::replace);
+}
+
+std::string event_text(std::string_view event, const Json& data) {
+  std::string text = "event: ";
+  text += event;
+  text += "\ndata: ";
+  text += json_text(data);  // ASCII without line breaks
+  text += "\n\n";
+  return text;
+}
+
+Response json_response(const Json& object, int status) {
+  return {.status = status, .body = json_text(object) + "\n"};
+}
+
+}  // namespace holdfast::cli::serve

@@ -1,0 +1,70 @@
+// Requests and answers as the handlers see them: values, without sockets. One thread runs all of the daemon but the
+// clients' own loops, so nothing here needs a lock.
+#pragma once
+
+#include <boost/asio/awaitable.hpp>
+#include <functional>
+#include <map>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "session.h"
+
+namespace holdfast::cli::serve {
+
+namespace net = boost::asio;
+template <class T>
+using Awaitable = net::awaitable<T>;
+
+struct Request {
+  std::string method;
+  std::string target;                          // as it came, for logs
+  std::vector<std::string> path;               // segments, percent-decoded
+  std::map<std::string, std::string> query;    // percent-decoded
+  std::map<std::string, std::string> headers;  // names in lower case
+  std::string body;
+  std::stop_token gone;  // triggered when the peer closes its connection
+
+  // Empty if there is none.
+  const std::string& header(const std::string& lower_case_name) const;
+  const std::string* parameter(const std::string& name) const;
+};
+
+// "a%2Fb" -> "a/b"; nothing if an escape is broken.
+std::optional<std::string> percent_decoded(std::string_view text);
+// Of any bytes; the inverse, for one segment of a path.
+std::string percent_encoded(std::string_view bytes);
+// Splits a target in origin form into path and query. False if it is malformed.
+bool parse_target(std::string_view target, Request& request);
+
+// What a stream of events is written to. send() is false once the peer is gone or too slow.
+class EventSink {
+ public:
+  virtual ~EventSink() = default;
+  virtual Awaitable<bool> send(std::string text) = 0;
+};
+
+struct Response {
+  int status = 200;
+  std::string content_type = "application/json";
+  std::vector<std::pair<std::string, std::string>> headers{};
+  std::string body{};
+  // Instead of a body: writes events until it returns; then the connection is closed.
+  std::function<Awaitable<void>(EventSink&)> stream{};
+  // Told whether the answer was written as a whole.
+  std::function<void(bool)> written{};
+};
+
+// One line of "event: …" and "data: …", as an event source reads it.
+std::string event_text(std::string_view event, const Json& data);
+
+std::string json_text(const Json& object);
+Response json_response(const Json& object, int status = 200);
+
+}  // namespace holdfast::cli::serve

@@ -1,0 +1,90 @@
+#include "serve/leases.h"
+
+#include <algorithm>
+#include <boost/asio/post.hpp>
+#include <nlohmann/json.hpp>
+
+#include "duration.h"
+
+namespace holdfast::cli::serve {
+
+std::shared_ptr<KeptLease> Leases::keep(ServedEngine& engine, Lease lease, Duration ttl) {
+  auto kept = std::make_shared<KeptLease>();
+  kept->text = engine.name + ':' + lease.handle().text();
+  kept->engine = &engine;
+  kept->ttl = ttl;
+  const std::stop_token lost = lease.lost();
+  kept->lease = std::move(lease);
+  kept_[kept->text] = kept;
+  // On a thread of the client's.
+  kept->on_lost.emplace(lost, [this, weak = std::weak_ptr<KeptLease>(kept)] {
+    net::post(context_, [this, weak] {
+      if (const auto ended = weak.lock()) forget(*ended);
+    });
+  });
+  return kept;
+}
+
+std::shared_ptr<KeptLease> Leases::find(const std::string& text) const {
+  const auto found = kept_.find(text);
+  return found == kept_.end() ? nullptr : found->second;
+}
+
+void Leases::forget(KeptLease& kept) {
+  kept.over = true;
+  const auto found = kept_.find(kept.text);
+  if (found == kept_.end() || found->second.get() != &kept) return;
+  const std::shared_ptr<KeptLease> last = std::move(found->second);
+  kept_.erase(found);
+  if (last->lease) release_later(std::move(last->lease));
+}
+
+Leases::Named Leases::named_by(const std::string& text) const {
+  const std::size_t colon = text.find(':');
+  const std::string engine_name = text.substr(0, std::min(colon, text.size()));
+  ServedEngine* engine = engines_.find(engine_name);
+  Result<Handle> handle = Handle::parse(colon == std::string::npos ? "" : text.substr(colon + 1));
+  if (!engine || !handle) {
+    throw ProblemError(
+        400, "invalid_argument",
+        "this is no lease of this daemon: send what the answer to the acquire had in \"lease\"");
+  }
+  return {engine, std::move(*handle)};
+}
+
+void Leases::abandon() {
+  for (auto& [text, kept] : kept_) {
+    kept->on_lost.reset();
+    // Never destroyed: that would release it.
+    static_cast<void>(new Lease(std::move(kept->lease)));
+  }
+  kept_.clear();
+}
+
+void release_later(Lease lease) {
+  try {
+    std::move(lease).async_release().then([](const Result<void>&) {});
+  } catch (const LockError&) {  // No thread is to be had: it ends by its ttl.
+  }
+}
+
+long long valid_for_ms(const Lease& lease) {
+  if (!lease.held()) return 0;
+  return std::max(0LL, to_ms(lease.valid_until() - BootClock::now()));
+}
+
+Json to_json(const ServedEngine& engine, const Lease& lease, Duration ttl,
+             const std::string& text) {
+  Json object;
+  if (!text.empty()) object["lease"] = text;
+  object["engine"] = engine.name;
+  put_name(object, lease.name());
+  object["path"] = percent_encoded(lease.name().bytes());
+  object["mode"] = mode_name(lease.mode());
+  object["token"] = lease.token().value();
+  object["ttl_ms"] = to_ms(ttl);
+  object["valid_for_ms"] = valid_for_ms(lease);
+  return object;
+}
+
+}  // namespace holdfast::cli::serve

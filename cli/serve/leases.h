@@ -1,0 +1,65 @@
+// Leases: the holds that this daemon was asked to keep for others, by the text that names each to its owner.
+//
+// The text is the engine's name and the handle, so a lease can be renewed and released by a daemon that was started
+// anew, or by another one on the same engine: what is kept here is only what makes that quicker, and exact. Nothing
+// here renews by itself: a lease that its owner does not renew ends after its ttl.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <unordered_map>
+
+#include "serve/engines.h"
+
+namespace holdfast::cli::serve {
+
+struct KeptLease {
+  std::string text;
+  ServedEngine* engine = nullptr;
+  Lease lease;
+  Duration ttl{};
+  bool over = false;  // lost or released
+  std::optional<std::stop_callback<std::function<void()>>> on_lost{};
+};
+
+class Leases {
+ public:
+  Leases(net::io_context& context, const Engines& engines) : context_(context), engines_(engines) {}
+
+  std::shared_ptr<KeptLease> keep(ServedEngine& engine, Lease lease, Duration ttl);
+  // Null: it is not kept here (any more).
+  std::shared_ptr<KeptLease> find(const std::string& text) const;
+  // Ends it here; the lock is given back by the caller.
+  void forget(KeptLease& kept);
+
+  // What a lease's text names. Throws ProblemError.
+  struct Named {
+    ServedEngine* engine;
+    Handle handle;
+  };
+  Named named_by(const std::string& text) const;
+
+  // At the end of the daemon: the holds go on until their ttl ends, for whoever starts it anew.
+  void abandon();
+  std::size_t size() const { return kept_.size(); }
+
+ private:
+  net::io_context& context_;
+  const Engines& engines_;
+  std::unordered_map<std::string, std::shared_ptr<KeptLease>> kept_;
+};
+
+// Gives the lock back without waiting for that.
+void release_later(Lease lease);
+
+// {"lease", "engine", "name", "path", "mode", "token", "ttl_ms", "valid_for_ms"}
+Json to_json(const ServedEngine& engine, const Lease& lease, Duration ttl, const std::string& text);
+
+// How long it is surely held, by this machine's clock; not more than is left.
+long long valid_for_ms(const Lease& lease);
+
+}  // namespace holdfast::cli::serve

@@ -1,0 +1,314 @@
+#include "serve/lock_api.h"
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <nlohmann/json.hpp>
+
+#include "holdfast/boost_asio.h"
+#include "holdfast/text.h"
+#include "serve/chance.h"
+#include "serve/fields.h"
+#include "serve/history.h"
+#include "serve/lock_json.h"
+
+namespace holdfast::cli::serve {
+namespace {
+
+constexpr std::size_t kMaxReason = 500;
+
+Async<Result<Lease>> begin(LockRequest& request, const Asked& asked, std::stop_token stop) {
+  if (asked.patience == Duration::zero()) return request.async_try_acquire();
+  return request.async_try_acquire_for(asked.patience, std::move(stop));
+}
+
+Failure failure_of(const LockError& error) { return error.failure(); }
+
+}  // namespace
+
+LockApi::LockApi(net::io_context& context, const Engines& engines, History& history)
+    : context_(context),
+      engines_(engines),
+      history_(history),
+      leases_(context, engines),
+      repeats_(context) {}
+
+// A wait that does not wait can be granted to a peer that has gone, too: whoever calls this looks.
+Awaitable<Result<Lease>> LockApi::take(ServedEngine& engine, const Asked& asked,
+                                       LockOptions options, std::stop_token stop) {
+  std::optional<LockRequest> request;
+  std::optional<Failure> refused;
+  try {
+    request = asked.request_on(engine.client, std::move(options));
+  } catch (const LockError& error) {
+    refused = failure_of(error);
+  }
+  if (refused) co_return *refused;
+  Async<Result<Lease>> call = begin(*request, asked, std::move(stop));
+  co_return co_await initiate(std::move(call), net::use_awaitable);
+}
+
+Response LockApi::granted(const std::shared_ptr<KeptLease>& kept) const {
+  Response response = json_response(to_json(*kept->engine, kept->lease, kept->ttl, kept->text));
+  response.headers.emplace_back("Holdfast-Token", kept->lease.token().str());
+  return response;
+}
+
+// ---- Until the ttl ends -------------------------------------------------------------------------
+
+Awaitable<Response> LockApi::acquire(Request request) {
+  ServedEngine& engine = engines_.of(request);
+  Asked asked = Asked::from(request);
+  if (request.headers.contains("idempotency-key")) {
+    co_return co_await acquire_by_key(std::move(request), engine, std::move(asked));
+  }
+  co_return co_await acquire_once(std::move(request), engine, std::move(asked));
+}
+
+Awaitable<Response> LockApi::acquire_once(Request request, ServedEngine& engine, Asked asked) {
+  LockOptions options{.auto_renew = false, .outlives_process = true};
+  Result<Lease> lease = co_await take(engine, asked, std::move(options), request.gone);
+  if (!lease) co_return response_to(lease.failure());
+  if (request.gone.stop_requested()) {
+    release_later(std::move(*lease));
+    co_return response_to(Problem{503, "cancelled", "the client has gone"});
+  }
+  const auto kept = leases_.keep(engine, std::move(*lease), asked.ttl);
+  Response response = granted(kept);
+  response.written = [this, kept](bool whole) {
+    if (!whole) leases_.forget(*kept);
+  };
+  co_return response;
+}
+
+// Goes on while anybody asks.
+Awaitable<void> LockApi::run(std::shared_ptr<Attempt> attempt, ServedEngine& engine, Asked asked,
+                             LockOptions options) {
+  std::optional<Failure> failure;
+  try {
+    Result<Lease> lease =
+        co_await take(engine, asked, std::move(options), attempt->stop.get_token());
+    if (lease) {
+      attempt->kept = leases_.keep(engine, std::move(*lease), asked.ttl);
+    } else {
+      failure = lease.failure();
+    }
+  } catch (const std::exception& error) {
+    failure = Failure(Code::unknown, error.what());
+  }
+  attempt->failure = std::move(failure);
+  repeats_.end(*attempt);
+}
+
+Awaitable<Response> LockApi::acquire_by_key(Request request, ServedEngine& engine, Asked asked) {
+  const std::string key = request.header("idempotency-key");
+  if (auto problem = Repeats::problem_with(key))
+    throw ProblemError(400, "invalid_argument", *problem);
+  const std::string fingerprint = asked.fingerprint(engine.name);
+  bool is_new = false;
+  const std::shared_ptr<Attempt> attempt = repeats_.attempt(key, fingerprint, is_new);
+  ++attempt->askers;
+  if (is_new) {
+    LockOptions options{.auto_renew = false, .outlives_process = true};
+    options.claim = claim_id_of("holdfast-serve " + std::to_string(attempt->number) + ' ' + key +
+                                ' ' + asked.fingerprint(""));
+    net::co_spawn(context_, run(attempt, engine, std::move(asked), std::move(options)),
+                  net::detached);
+  }
+  {
+    const std::stop_callback leave(request.gone, [&] { attempt->done->cancel_one(); });
+    while (!attempt->over && !request.gone.stop_requested()) {
+      boost::system::error_code ignored;
+      co_await attempt->done->async_wait(net::redirect_error(net::use_awaitable, ignored));
+    }
+  }
+  if (--attempt->askers == 0 && !attempt->over) attempt->stop.request_stop();
+  if (attempt->kept && !attempt->kept->over) co_return granted(attempt->kept);
+  if (attempt->failure) co_return response_to(*attempt->failure);
+  if (attempt->kept)
+    co_return response_to(
+        Problem{410, "not_held", "the lease has ended meanwhile; draw a new key"});
+  co_return response_to(Problem{503, "cancelled", "the client has gone"});
+}
+
+Awaitable<Response> LockApi::renew(Request request) {
+  Fields fields(request);
+  const std::string text = fields.required_text("lease");
+  fields.end();
+  const Leases::Named named = leases_.named_by(text);
+  std::shared_ptr<KeptLease> kept = leases_.find(text);
+  if (!kept) {  // of a daemon before this one
+    const Duration ttl = named.handle.hold().claim.ttl;
+    LockOptions options{.ttl = ttl, .auto_renew = false, .outlives_process = true};
+    Async<Result<Lease>> call = named.engine->client.async_adopt(named.handle, options);
+    Result<Lease> lease = co_await initiate(std::move(call), net::use_awaitable);
+    if (!lease) co_return response_to(lease.failure());
+    kept = leases_.find(text);
+    if (kept) {  // two requests at once: both renewed it, one keeps it
+      static_cast<void>(new Lease(std::move(*lease)));
+    } else {
+      kept = leases_.keep(*named.engine, std::move(*lease), ttl);
+    }
+    co_return granted(kept);
+  }
+  Async<Result<void>> call = kept->lease.async_renew();
+  const Result<void> renewed = co_await initiate(std::move(call), net::use_awaitable);
+  if (!renewed) co_return response_to(renewed.failure());
+  if (kept->over)
+    co_return response_to(Problem{410, "not_held", "the lease was released meanwhile"});
+  co_return granted(kept);
+}
+
+Awaitable<Response> LockApi::release(Request request) {
+  Fields fields(request);
+  const std::string text = fields.required_text("lease");
+  fields.end();
+  const Leases::Named named = leases_.named_by(text);
+  Async<Result<void>> call = [&] {
+    const std::shared_ptr<KeptLease> kept = leases_.find(text);
+    if (!kept) return named.engine->client.async_release(named.handle);
+    Lease lease = std::move(kept->lease);
+    leases_.forget(*kept);
+    return std::move(lease).async_release();
+  }();
+  const Result<void> released = co_await initiate(std::move(call), net::use_awaitable);
+  if (!released) co_return response_to(released.failure());
+  co_return json_response({{"released", true}});
+}
+
+// ---- Until the connection ends ------------------------------------------------------------------
+
+namespace {
+
+// The lease in a stream of events: it is renewed here, and given back when the stream ends, in whatever way.
+class Held {
+ public:
+  Held(net::io_context& context, ServedEngine& engine, Lease lease, Duration ttl)
+      : engine_(engine), lease_(std::move(lease)), ttl_(ttl), timer_(context) {}
+  ~Held() {
+    if (lease_) release_later(std::move(lease_));
+  }
+
+  Awaitable<void> tell(EventSink& sink, std::stop_token gone) {
+    // On threads of the client's, or on ours.
+    const auto wake = [weak = weak_, executor = timer_.get_executor()] {
+      net::post(executor, [weak] {
+        if (const auto held = weak.lock()) held->timer_.cancel();
+      });
+    };
+    const std::stop_callback on_lost(lease_.lost(), wake);
+    const std::stop_callback on_gone(gone, wake);
+    // (GCC 12 wants no braces inside co_await.)
+    std::string text = event_text("granted", to_json(engine_, lease_, ttl_, ""));
+    bool told = co_await sink.send(std::move(text));
+    const Duration pause = std::clamp<Duration>(ttl_ / 3, kShortest, kLongest);
+    while (told && !gone.stop_requested() && lease_.held()) {
+      timer_.expires_after(pause);
+      boost::system::error_code ignored;
+      co_await timer_.async_wait(net::redirect_error(net::use_awaitable, ignored));
+      if (gone.stop_requested() || !lease_.held()) break;
+      text = event_text("renewed", Json{{"valid_for_ms", valid_for_ms(lease_)}});
+      told = co_await sink.send(std::move(text));
+    }
+    if (told && !lease_.held()) {
+      const Failure lost(Code::not_held,
+                         "the lock '" + lease_.name().display() +
+                             "' was lost: it could not be renewed in time, or was taken away");
+      text = event_text("lost", to_json_problem(lost));
+      co_await sink.send(std::move(text));
+    }
+  }
+
+  void set_self(std::weak_ptr<Held> self) { weak_ = std::move(self); }
+
+ private:
+  static constexpr Duration kShortest = std::chrono::milliseconds(200);
+  // Whoever hears nothing for longer than this knows that the daemon is gone; and a peer that is gone without a word
+  // is noticed by what is written to it.
+  static constexpr Duration kLongest = std::chrono::seconds(5);
+
+  ServedEngine& engine_;
+  Lease lease_;
+  const Duration ttl_;
+  net::steady_timer timer_;
+  std::weak_ptr<Held> weak_;
+};
+
+}  // namespace
+
+Awaitable<Response> LockApi::hold(Request request) {
+  ServedEngine& engine = engines_.of(request);
+  const Asked asked = Asked::from(request);
+  if (request.headers.contains("idempotency-key")) {
+    throw ProblemError(
+        400, "invalid_argument",
+        "a lease that is bound to its connection needs no Idempotency-Key: it ends with it");
+  }
+  // If the daemon is killed, the lock stays held until its ttl ends: its holder believes that long that he has it.
+  LockOptions options{.outlives_process = true};
+  Result<Lease> lease = co_await take(engine, asked, std::move(options), request.gone);
+  if (!lease &&
+      lease.code() == Code::unsupported) {  // a lock that ends with the daemon's own connection
+    LockOptions shorter;
+    lease = co_await take(engine, asked, std::move(shorter), request.gone);
+  }
+  if (!lease) co_return response_to(lease.failure());
+  const auto held = std::make_shared<Held>(context_, engine, std::move(*lease), asked.ttl);
+  held->set_self(held);
+  Response response{.content_type = "text/event-stream"};
+  response.stream = [held, gone = request.gone](EventSink& sink) { return held->tell(sink, gone); };
+  co_return response;
+}
+
+// ---- Looking, and taking away -------------------------------------------------------------------
+
+Awaitable<Response> LockApi::list(Request request) {
+  const std::string* prefix = request.parameter("prefix");
+  Json object = {{"locks", Json::array()}};
+  for (ServedEngine* engine : engines_.asked(request)) {
+    Async<Result<std::vector<LockInfo>>> call = engine->client.async_list(prefix ? *prefix : "");
+    const Result<std::vector<LockInfo>> locks =
+        co_await initiate(std::move(call), net::use_awaitable);
+    if (!locks) co_return response_to(Failure(locks.code(), engine->name + ": " + locks.message()));
+    for (const LockInfo& lock : *locks) object["locks"].push_back(lock_json(engine->name, lock));
+  }
+  co_return json_response(object);
+}
+
+Awaitable<Response> LockApi::inspect(Request request) {
+  ServedEngine& engine = engines_.of(request);
+  Async<Result<LockInfo>> call = engine.client.async_inspect(name_of(request));
+  const Result<LockInfo> lock = co_await initiate(std::move(call), net::use_awaitable);
+  if (!lock) co_return response_to(lock.failure());
+  co_return json_response(lock_json(engine.name, *lock));
+}
+
+Awaitable<Response> LockApi::take_away(Request request) {
+  ServedEngine& engine = engines_.of(request);
+  const Name name = name_of(request);
+  Fields fields(request);
+  const auto token = fields.number("token", 1, UINT64_MAX);
+  const std::string reason = fields.required_text("reason");
+  fields.end();
+  if (!token)
+    throw ProblemError(400, "invalid_argument",
+                       "the field token is missing: the token of the holder to break");
+  if (reason.size() > kMaxReason)
+    throw ProblemError(400, "invalid_argument", "a reason has at most 500 bytes");
+  Async<Result<void>> call = engine.client.async_evict(name, Token(*token));
+  const Result<void> broken = co_await initiate(std::move(call), net::use_awaitable);
+  if (!broken && broken.code() == Code::not_held) {
+    co_return response_to(Problem{409, "not_held", broken.message()});
+  }
+  if (!broken) co_return response_to(broken.failure());
+  history_.add({.engine = engine.name,
+                .name = name,
+                .kind = "broken",
+                .token = Token(*token),
+                .reason = printable(reason, kMaxReason),
+                .exact = true});
+  co_return json_response({{"broken", true}});
+}
+
+}  // namespace holdfast::cli::serve
