@@ -81,6 +81,7 @@ void Daemon::add_routes() {
       [&](Request request) { return monitor.history_of(std::move(request)); });
   add("GET", {"v1", "contention"},
       [&](Request request) { return monitor.contention(std::move(request)); });
+  add("GET", {"v1", "deadlocks"}, [&](Request request) { return monitor.deadlocks(std::move(request)); });
   add("GET", {"metrics"}, [this](Request request) { return metrics(std::move(request)); });
   add("GET", {}, [](Request) { return file("page/index.html"); }, true);
   add("GET", {"page", "*"}, [](Request request) { return file("page/" + request.path[1]); }, true);

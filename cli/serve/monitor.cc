@@ -96,11 +96,14 @@ Awaitable<void> Monitor::watch(Watched& watched) {
     watched.looked = true;
     if (locks) {
       watched.failure.reset();
-      watched.at = begun;
       update(watched, *locks);
+      watched.at = begun;
+      deadlocks_.saw(watched.engine->name, *locks, watched.engine->client.guarantees().fairness, begun);
     } else {
       watched.failure = locks.failure();
+      deadlocks_.lost_sight(watched.engine->name);
     }
+    if (deadlocks_.update()) feed_.publish(event_text("deadlocks", deadlocks_.json()));
     measure(watched, wall_ms());
     tell_engines();
     const bool somebody = feed_.size() + events_.size() > 0;
@@ -118,7 +121,7 @@ void Monitor::update(Watched& watched, const std::vector<LockInfo>& locks) {
   std::unordered_map<std::string, SeenLock> present;
   present.reserve(locks.size());
   // Before the first look nothing was known, so nothing has happened.
-  const bool first = watched.told.empty();
+  const bool first = watched.at == Clock::time_point();
   std::vector<HistoryEvent> events;
   const auto add = [&](const SeenLock* before, const SeenLock* after) {
     if (!first)
@@ -224,7 +227,8 @@ Awaitable<bool> Monitor::tell_all(EventSink& sink) {
     }
     if (!points.empty() && !co_await sink.send(std::move(points))) co_return false;
   }
-  co_return true;
+  std::string deadlocks = event_text("deadlocks", deadlocks_.json());
+  co_return co_await sink.send(std::move(deadlocks));
 }
 
 Awaitable<Response> Monitor::feed(Request request) {
@@ -251,12 +255,18 @@ std::optional<std::string> given(const Request& request, const char* name) {
   return value ? std::optional(*value) : std::nullopt;
 }
 
+// ?name= for people; ?path= for whoever adds the "path" of a lock as it is. Both are decoded once, and so are the name.
+std::optional<std::string> lock_in(const Request& request) {
+  auto name = given(request, "name");
+  return name ? name : given(request, "path");
+}
+
 }  // namespace
 
 Awaitable<Response> Monitor::events(Request request) {
   if (request.parameter("engine")) engines_.of(request);
   const auto engine = given(request, "engine");
-  auto path = given(request, "name");
+  auto path = lock_in(request);
   if (path) path = percent_encoded(*path);
   const auto wanted = [engine, path](const std::string& text) {
     return mentions(text, "engine", engine) && mentions(text, "path", path);
@@ -276,6 +286,8 @@ Awaitable<Response> Monitor::history_of(Request request) {
   }
   co_return json_response(object);
 }
+
+Awaitable<Response> Monitor::deadlocks(Request) { co_return json_response(deadlocks_.json()); }
 
 Awaitable<Response> Monitor::contention(Request) {
   Json object = {{"step_ms", kStepMs}, {"engines", Json::array()}};

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "serve/broadcast.h"
+#include "serve/deadlock_watch.h"
 #include "serve/engines.h"
 #include "serve/seen_lock.h"
 
@@ -51,6 +52,7 @@ class Monitor {
   Awaitable<Response> events(Request request);
   Awaitable<Response> history_of(Request request);
   Awaitable<Response> contention(Request request);
+  Awaitable<Response> deadlocks(Request request);
   Awaitable<Response> engines_of(Request request);
 
   const std::vector<std::unique_ptr<Watched>>& watched() const { return watched_; }
@@ -70,6 +72,7 @@ class Monitor {
   const bool read_only_;
   bool stopping_ = false;
   std::vector<std::unique_ptr<Watched>> watched_;
+  DeadlockWatch deadlocks_;
   Broadcast feed_;
   Broadcast events_;
 };

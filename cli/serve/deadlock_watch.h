@@ -1,0 +1,40 @@
+// DeadlockWatch: owners that wait for each other, across all engines, found again after each round of looks. What is
+// told was so in two rounds, of which the second began after the first had ended: hands that change are no deadlock.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "holdfast/deadlock.h"
+#include "serve/http.h"
+
+namespace holdfast::cli::serve {
+
+class DeadlockWatch {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  // What a look at one engine found, and when that look was begun. Of its locks only those matter that are waited for.
+  void saw(const std::string& engine, const std::vector<LockInfo>& locks, Fairness fairness, Clock::time_point begun);
+  // It did not answer: what was seen of it is not known any more.
+  void lost_sight(const std::string& engine);
+
+  // True if a round is complete, and something has changed since the last one.
+  bool update();
+  const std::vector<Deadlock>& found() const { return found_; }
+  Json json() const;
+
+ private:
+  struct Seen {
+    EngineLocks locks;
+    Clock::time_point begun;
+  };
+  std::map<std::string, Seen> latest_;
+  std::vector<EngineLocks> before_;
+  Clock::time_point before_ended_{};
+  std::vector<Deadlock> found_;
+};
+
+}  // namespace holdfast::cli::serve
