@@ -43,6 +43,11 @@ void ClaimOptions::add_to(CLI::App& command) {
       .add_option("--label", label,
                   "What others see of this holder (default: user, host, process and command)")
       ->type_name("TEXT");
+  command
+      .add_option(
+          "--owner", owner,
+          "Whose locks these are, for `holdfast deadlocks` (default: HOLDFAST_OWNER, else random)")
+      ->type_name("OWNER");
   command.add_flag("--quiet", quiet, "Do not tell whom we wait for");
 }
 
@@ -110,6 +115,7 @@ Result<ClaimPlan> ClaimPlan::from(const ClaimOptions& options,
     plan.permits = options.permits;
   }
   plan.label = options.label.value_or(label_of(command));
+  plan.lock.owner = options.owner.value_or(default_owner());
   plan.conflict_status = options.conflict_status;
   plan.quiet = options.quiet;
   return plan;

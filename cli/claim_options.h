@@ -26,6 +26,7 @@ struct ClaimOptions {
   bool exclusive = false;
   std::uint32_t permits = 0;  // 0: not a semaphore
   std::optional<std::string> label;
+  std::optional<std::string> owner;
   int conflict_status = kBusy;
   bool quiet = false;
 

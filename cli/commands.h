@@ -28,6 +28,7 @@ void add_ls(CLI::App& app, Invocation& invocation);
 void add_jobs(CLI::App& app, Invocation& invocation);
 void add_show(CLI::App& app, Invocation& invocation);
 void add_break(CLI::App& app, Invocation& invocation);
+void add_deadlocks(CLI::App& app, Invocation& invocation);
 void add_engines(CLI::App& app, Invocation& invocation);
 void add_doctor(CLI::App& app, Invocation& invocation);
 void add_schema(CLI::App& app, Invocation& invocation);

@@ -13,6 +13,7 @@ Json to_json(const HolderInfo& holder) {
   Json object = {{"mode", mode_name(holder.mode)},
                  {"token", holder.token.value()},
                  {"label", shown_label(holder.label)}};
+  if (!holder.owner.empty()) object["owner"] = holder.owner;
   if (holder.held_for) object["held_for_ms"] = to_ms(*holder.held_for);
   if (holder.expires_in) object["expires_in_ms"] = to_ms(*holder.expires_in);
   for (const HolderInfo::Detail& detail : holder.details) {
@@ -23,6 +24,7 @@ Json to_json(const HolderInfo& holder) {
 
 Json to_json(const WaiterInfo& waiter) {
   Json object = {{"mode", mode_name(waiter.mode)}, {"label", shown_label(waiter.label)}};
+  if (!waiter.owner.empty()) object["owner"] = waiter.owner;
   if (waiter.waited_for) object["waited_for_ms"] = to_ms(*waiter.waited_for);
   return object;
 }
@@ -46,6 +48,8 @@ std::string shown_label(const std::string& text) {
   constexpr std::size_t kMaxLength = 120;
   return printable(text, kMaxLength);
 }
+
+std::string shown_owner(const std::string& owner) { return owner.empty() ? "-" : owner; }
 
 std::string shown(const std::optional<Duration>& span) {
   return span ? format_duration(*span) : "-";

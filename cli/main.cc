@@ -33,8 +33,9 @@ struct CommandEntry {
 constexpr CommandEntry kCommands[] = {
     {"run", &add_run},         {"acquire", &add_acquire}, {"renew", &add_renew},
     {"release", &add_release}, {"ls", &add_ls},           {"show", &add_show},
-    {"jobs", &add_jobs},       {"break", &add_break},     {"doctor", &add_doctor},
-    {"engines", &add_engines}, {"schema", &add_schema},   {"bench", &add_bench},
+    {"jobs", &add_jobs},       {"break", &add_break},     {"deadlocks", &add_deadlocks},
+    {"doctor", &add_doctor},   {"engines", &add_engines}, {"schema", &add_schema},
+    {"bench", &add_bench},
 };
 constexpr Program kPrograms[] = {
     {"serve", "Serve locks over HTTP, and a page that shows them", "holdfast-serve", "holdfast"},
@@ -56,7 +57,7 @@ void declare_commands(CLI::App& app, Invocation& invocation, const std::string& 
 void declare(CLI::App& app, Invocation& invocation, const std::string& word) {
   app.name("holdfast");
   app.require_subcommand(1);
-  app.add_option("--on", invocation.session.on, kOnHelp)->type_name("URL");
+  add_on(app, invocation.session, kOnHelp);
   app.add_flag("--json", invocation.session.json, "Print JSON");
   app.set_version_flag("--version", "holdfast " HOLDFAST_VERSION, "Print the version and exit");
   declare_commands(app, invocation, word);

@@ -44,6 +44,18 @@ int parse_and_act(CLI::App& app, Invocation& invocation, std::vector<std::string
   }
 }
 
+void add_on(CLI::App& app, Session& session, const char* help) {
+  // A callback gets the words unconverted: CLI11 would read a list into brackets (an address of IPv6).
+  const CLI::callback_t keep = [&session](const CLI::results_t& words) {
+    session.every_on = words;
+    session.on = words.front();
+    return true;
+  };
+  app.add_option("--on", keep, help)
+      ->type_name("URL")
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
 int run_command(const std::string& word, const char* on_help,
                 void (*declare)(CLI::App& app, Invocation& invocation),
                 std::vector<std::string> words) {
@@ -52,7 +64,7 @@ int run_command(const std::string& word, const char* on_help,
   invocation.session.json = std::ranges::count(words, "--json") > 0;
   CLI::App app("holdfast " + word, "holdfast");
   app.require_subcommand(1);
-  app.add_option("--on", invocation.session.on, on_help)->type_name("URL");
+  add_on(app, invocation.session, on_help);
   app.add_flag("--json", invocation.session.json, "Print JSON");
   declare(app, invocation);
   for (CLI::App* command : app.get_subcommands({})) command->fallthrough();

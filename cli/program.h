@@ -21,6 +21,9 @@ inline struct sigaction file_size_signal{};
 
 inline constexpr const char* kOnHelp = "Where the locks are: a URL, or @FILE with one";
 
+// --on, for all commands. It may be given several times; see Session::url() and places.h.
+void add_on(CLI::App& app, Session& session, const char* help);
+
 // For a program that is one command of `holdfast`: `declare` adds that command.
 int run_command(const std::string& word, const char* on_help,
                 void (*declare)(CLI::App& app, Invocation& invocation),

@@ -38,8 +38,8 @@ constexpr const char* kRunExamples = R"(Examples:
   holdfast run cleanup -n -c 'rm -rf /srv/tmp/* && date > /srv/last'
   holdfast run demo -- sh -c 'echo "my fencing token is $HOLDFAST_TOKEN"'
 
-CMD runs in a process group of its own with HOLDFAST_NAME, HOLDFAST_TOKEN, HOLDFAST_MODE and
-HOLDFAST_VALID_UNTIL_MS in its environment. If the lock is lost, CMD and all its descendants are
+CMD runs in a process group of its own with HOLDFAST_NAME, HOLDFAST_TOKEN, HOLDFAST_MODE,
+HOLDFAST_OWNER and HOLDFAST_VALID_UNTIL_MS in its environment. If the lock is lost, CMD and all its descendants are
 ended (SIGTERM, then SIGKILL) before anybody else can hold it. Of several names it takes all or
 none; HOLDFAST_NAME_1 and HOLDFAST_TOKEN_1, …_2 and so on are theirs as you gave them, HOLDFAST_LOCKS
 has them as JSON, and the loss of one ends CMD. When CMD ends by itself the lock is
@@ -115,6 +115,7 @@ class RunCommand {
     ClientOptions options;
     options.observer = feed_;
     options.label = plan_.label;
+    options.owner = plan_.lock.owner;
     Result<Client> client = [&] {
       const ExitOnSignal at_once(session_.json);
       turn_.rest();

@@ -46,8 +46,11 @@ std::size_t begin_of_handle(const std::string& word) {
 // Where the secret of a word begins; its end if it has none. `is_url`: it is the value of --on.
 std::size_t begin_of_secret(const std::string& word, bool is_url) {
   constexpr std::string_view kOn = "--on=";
-  const std::size_t value = word.starts_with(kOn) ? kOn.size() : 0;
-  if (is_url || value > 0) return word.substr(value).starts_with('@') ? word.size() : value;
+  if (const bool on = word.starts_with(kOn); is_url || on) {
+    std::size_t value = on ? kOn.size() : 0;
+    value += length_of_place_name(std::string_view(word).substr(value));
+    return word.substr(value).starts_with('@') ? word.size() : value;
+  }
   const std::size_t scheme_end = word.find("://");
   const std::size_t url =
       scheme_end == std::string::npos ? word.size() : begin_of_url(word, scheme_end);
@@ -84,6 +87,12 @@ void overwrite(int argc, char** argv, const std::vector<std::string>& words) {
 }
 
 }  // namespace
+
+std::size_t length_of_place_name(std::string_view word) {
+  const std::size_t end =
+      word.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-");
+  return end != std::string_view::npos && end > 0 && word[end] == '=' ? end + 1 : 0;
+}
 
 void remember_secret(std::string_view secret, std::string_view shown) {
   // Shorter words may stand in any message, and hide no login.

@@ -26,6 +26,9 @@ std::string without_secrets(const std::string& word);
 // for before it is cut: half a password is one too.
 std::string quoted_word(std::string_view word);
 
+// How long NAME= is in front of a URL (--on NAME=URL: see places.h); 0 if it has none. No URL begins like that.
+std::size_t length_of_place_name(std::string_view word);
+
 // Copies the arguments and removes the secrets from the originals, which everybody can read in
 // /proc/PID/cmdline; a child that is forked has the same originals. That leaves the moment
 // between exec and this call: a URL in a file (--on @FILE) or in HOLDFAST_URL has no such moment.

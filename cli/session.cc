@@ -62,10 +62,16 @@ bool is_utf8(const std::string& text) {
 }  // namespace
 
 Result<std::string> Session::url() const {
+  if (every_on.size() > 1) {
+    return Failure(Code::invalid_argument, "this command works on one engine: give --on once");
+  }
   // A script whose variable is unset must not take a lock that only this machine knows.
   if (on && on->empty()) return Failure(Code::invalid_argument, "--on is empty: give a URL");
   const char* given = std::getenv("HOLDFAST_URL");
-  std::string url = on.value_or(given != nullptr ? given : "");
+  return resolve(on.value_or(given != nullptr ? given : ""));
+}
+
+Result<std::string> Session::resolve(std::string url) {
   if (url.starts_with('@')) {
     Result<std::string> read = read_url(url.substr(1));
     if (!read) return read;

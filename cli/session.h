@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "exit_status.h"
 #include "holdfast/client.h"
@@ -16,11 +17,15 @@ using Json = nlohmann::ordered_json;
 
 class Session {
  public:
-  std::optional<std::string> on;  // --on: a URL or @FILE; none: HOLDFAST_URL, else the default
+  std::optional<std::string> on;      // --on: a URL or @FILE; none: HOLDFAST_URL, else the default
+  std::vector<std::string> every_on;  // --on may be given several times: see places.h
   bool json = false;
 
   // Where the locks are: --on, else HOLDFAST_URL, else empty (the library's default).
+  // A usage error if --on was given several times.
   Result<std::string> url() const;
+  // The URL that a word of --on means: of @FILE the first line. Its secrets are shown to nobody from now on.
+  static Result<std::string> resolve(std::string word);
   Result<Client> open(ClientOptions options = {}) const;
 
   // Prints one object on standard output, in ASCII: what is not is written \uXXXX, so that it can

@@ -18,7 +18,8 @@ constexpr const char* kShowExamples = R"(Examples:
 
 Shows the holders, the waiters in the order in which they will be served, and the highest token
 ever granted for this name (etcd and ZooKeeper do not remember it while nobody holds the lock); with
-those two also the lease or the session of each holder. A lock that nobody holds is free; that is no
+those two also the lease or the session of each holder. OWNER is whose claim it is (`run --owner`), by
+which `holdfast deadlocks` finds those that wait for each other. A lock that nobody holds is free; that is no
 error.)";
 
 // "  token 17: lease 694d8c3e5b6f7a01, revision 17"
@@ -40,19 +41,19 @@ void print_text(const LockInfo& lock) {
   }
   std::printf("\n");
   if (!lock.holders.empty()) {
-    Table table({"  HOLDER", "MODE", "TOKEN", "HELD", "EXPIRES"});
+    Table table({"  HOLDER", "MODE", "TOKEN", "HELD", "EXPIRES", "OWNER"});
     for (const HolderInfo& holder : lock.holders) {
       table.add({"  " + shown_label(holder.label), mode_name(holder.mode), holder.token.str(),
-                 shown(holder.held_for), shown(holder.expires_in)});
+                 shown(holder.held_for), shown(holder.expires_in), shown_owner(holder.owner)});
     }
     std::fputs(table.text().c_str(), stdout);
     for (const HolderInfo& holder : lock.holders) print_details(holder);
   }
   if (!lock.waiters.empty()) {
-    Table table({"  WAITER", "MODE", "WAITING"});
+    Table table({"  WAITER", "MODE", "WAITING", "OWNER"});
     for (const WaiterInfo& waiter : lock.waiters) {
-      table.add(
-          {"  " + shown_label(waiter.label), mode_name(waiter.mode), shown(waiter.waited_for)});
+      table.add({"  " + shown_label(waiter.label), mode_name(waiter.mode), shown(waiter.waited_for),
+                 shown_owner(waiter.owner)});
     }
     std::fputs(table.text().c_str(), stdout);
   }

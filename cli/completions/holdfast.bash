@@ -136,6 +136,8 @@ _holdfast() {
   case ${words[${#words[@]}-2]} in
     --on) _holdfast_options sqlite:///; return ;;
     --ttl | --wait | --keep | --jitter) _holdfast_options 500ms 10s 30s 2m 1h; return ;;
+    --interval) _holdfast_options 500ms 1s 5s; return ;;
+    --sort) _holdfast_options waiters wait age name; return ;;
     --hold) _holdfast_options 1ms 10ms; return ;;
     --mode) _holdfast_options exclusive shared permits; return ;;
     --engine)
@@ -159,30 +161,31 @@ _holdfast() {
       _holdfast_options UTC Europe/Berlin Europe/London America/New_York Asia/Tokyo
       return
       ;;
-    --timeout | --at | --forget | --permits | --label | --command | --conflict-exit-code | --token | --workers | --in-flight | --processes | --seconds) return ;;
+    --timeout | --at | --forget | --permits | --label | --owner | --command | --conflict-exit-code | --token | --workers | --in-flight | --processes | --seconds) return ;;
     --minutes | --schedules | --threads | --replay) return ;;
     --names) [[ $command == bench ]] && return ;;
   esac
 
   if [[ -z $command ]]; then
-    _holdfast_options run acquire renew release ls show jobs break doctor engines schema bench sim torture \
-      "${common[@]}" --version
+    _holdfast_options run acquire renew release ls show jobs break deadlocks top doctor engines schema bench sim \
+      torture "${common[@]}" --version
     return
   fi
   local -a options=()
   case $command in
     run)
-      options=(--ttl --wait --timeout --no-wait --nonblock --shared --exclusive --permits --label --quiet
+      options=(--ttl --wait --timeout --no-wait --nonblock --shared --exclusive --permits --label --owner --quiet
         --isolate --reenter --notify --command --conflict-exit-code --once-per --at --zone --sliding
         --once-even-if-failed --keep --jitter --)
       ;;
     acquire)
-      options=(--ttl --wait --timeout --no-wait --nonblock --shared --exclusive --permits --label --quiet
+      options=(--ttl --wait --timeout --no-wait --nonblock --shared --exclusive --permits --label --owner --quiet
         --conflict-exit-code)
       ;;
     ls) options=(--names) ;;
     jobs) options=(--forget) ;;
     break) options=(--token) ;;
+    top) options=(--interval --sort --once) ;;
     bench)
       options=(--workers --in-flight --processes --names --seconds --mode --permits --hold --ttl)
       ;;

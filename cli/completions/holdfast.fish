@@ -1,6 +1,6 @@
 # fish completion for holdfast(1)
 
-set -l commands run acquire renew release ls show jobs break doctor engines schema bench sim torture
+set -l commands run acquire renew release ls show jobs break deadlocks top doctor engines schema bench sim torture
 
 # Anybody who can take a lock chooses its name. So no name is ever evaluated here: `holdfast ls --names`
 # prints one printable name per line, and fish quotes what it inserts.
@@ -43,6 +43,8 @@ complete -c holdfast -n "not __fish_seen_subcommand_from $commands" -a ls -d 'Li
 complete -c holdfast -n "not __fish_seen_subcommand_from $commands" -a show -d 'Show who holds a lock and who waits for it'
 complete -c holdfast -n "not __fish_seen_subcommand_from $commands" -a jobs -d 'Show the last run of each job'
 complete -c holdfast -n "not __fish_seen_subcommand_from $commands" -a break -d 'Take a lock away from its holder'
+complete -c holdfast -n "not __fish_seen_subcommand_from $commands" -a deadlocks -d 'Find owners that wait for each other'
+complete -c holdfast -n "not __fish_seen_subcommand_from $commands" -a top -d 'Watch locks in the terminal'
 complete -c holdfast -n "not __fish_seen_subcommand_from $commands" -a doctor -d 'Examine a server: product, settings, defects, guarantees'
 complete -c holdfast -n "not __fish_seen_subcommand_from $commands" -a engines -d 'List the engines and what they guarantee'
 complete -c holdfast -n "not __fish_seen_subcommand_from $commands" -a schema -d 'Print the statements that make the tables of an engine'
@@ -58,6 +60,7 @@ complete -c holdfast -n $claim -s w -l timeout -x -d 'Wait at most so many secon
 complete -c holdfast -n $claim -s E -l conflict-exit-code -x -d 'Status if it is not free in time'
 complete -c holdfast -n $claim -s x -l exclusive -d 'Alone'
 complete -c holdfast -n $claim -l label -x -d 'What others see of this holder'
+complete -c holdfast -n $claim -l owner -x -d 'Whose locks these are'
 complete -c holdfast -n $claim -l quiet -d 'Do not tell whom we wait for'
 complete -c holdfast -n $claim -s s -l shared -d 'Together with other shared holders'
 complete -c holdfast -n $claim -l permits -x -d 'One of N permits'
@@ -75,6 +78,9 @@ complete -c holdfast -n '__fish_seen_subcommand_from run; and not __holdfast_in_
 complete -c holdfast -n '__fish_seen_subcommand_from run; and not __holdfast_in_command' -s c -l command -x -d 'The command as one text'
 complete -c holdfast -n '__fish_seen_subcommand_from run acquire show break ls; and not __holdfast_in_command' -a '(__holdfast_names)'
 complete -c holdfast -n '__fish_seen_subcommand_from ls; and not __holdfast_in_command' -l names -d 'Names only, one per line'
+complete -c holdfast -n '__fish_seen_subcommand_from top' -l interval -x -a '500ms 1s 5s' -d 'How often to look'
+complete -c holdfast -n '__fish_seen_subcommand_from top' -l sort -x -a 'waiters wait age name' -d 'What comes first'
+complete -c holdfast -n '__fish_seen_subcommand_from top' -l once -d 'One look, without a terminal'
 complete -c holdfast -n '__fish_seen_subcommand_from break' -l token -x -d 'The token of the holder'
 
 complete -c holdfast -n '__fish_seen_subcommand_from bench' -l workers -x -d 'Blocking threads'

@@ -35,6 +35,7 @@ _holdfast() {
     '(--permits)'{--shared,-s}'[together with other shared holders]'
     {--exclusive,-x}'[alone]'
     '--label[what others see of this holder]:text:'
+    '--owner[whose locks these are]:owner:'
     '--quiet[do not tell whom we wait for]'
     '(--shared)--permits[one of N permits]:N:'
   )
@@ -62,6 +63,8 @@ _holdfast() {
         'jobs:show the last run of each job'
         'show:show who holds a lock and who waits for it'
         'break:take a lock away from its holder'
+        'deadlocks:find owners that wait for each other'
+        'top:watch locks in the terminal'
         'doctor:examine a server\: product, settings, defects, guarantees'
         'engines:list the engines and what they guarantee'
         'schema:print the statements that make the tables of an engine'
@@ -91,6 +94,11 @@ _holdfast() {
         jobs) _arguments $common '(1)--forget[remove the record of a job]:job:' '(--forget)1:prefix:' ;;
         show) _arguments $common '1:lock:_holdfast_names' ;;
         break) _arguments $common '--token[the token of the holder]:T:' '1:lock:_holdfast_names' ;;
+        deadlocks) _arguments $common ;;
+        top)
+          _arguments $common '--interval[how often to look]:duration:(500ms 1s 5s)' \
+            '--sort[what comes first]:order:(waiters wait age name)' '--once[one look, without a terminal]'
+          ;;
         engines | schema) _arguments $common ;;
         doctor) _arguments $common '1:URL:' ;;
         bench)

@@ -59,6 +59,7 @@ std::vector<std::string> lock_variables(const CommandLocks& locks,
   for (std::size_t i = 0; i < locks.locks.size(); ++i) add("_" + std::to_string(i + 1), i);
   variables.push_back("HOLDFAST_LOCKS=" + locks_as_json(locks, tokens));
   variables.push_back(std::string("HOLDFAST_MODE=") + mode_name(locks.mode));
+  variables.push_back("HOLDFAST_OWNER=" + locks.owner);
   variables.push_back("HOLDFAST_HELD=" + held_with_ours(locks, tokens));
   return variables;
 }

@@ -4,6 +4,7 @@
 //   HOLDFAST_NAME_1, HOLDFAST_TOKEN_1 …    of each, in the order in which the user named them
 //   HOLDFAST_LOCKS                         the same as JSON: [{"name":"a","token":5},…]
 //   HOLDFAST_MODE                          of all
+//   HOLDFAST_OWNER                         of all; what CMD locks belongs to the same owner
 //   HOLDFAST_HELD                          for runs below this one: see nesting.h
 // Pure, except for forget_lock_variables().
 #pragma once
@@ -29,6 +30,7 @@ struct CommandLocks {
   };
   std::vector<Lock> locks;
   Mode mode = Mode::exclusive;
+  std::string owner;
   std::string held_above;  // HOLDFAST_HELD as we got it
 };
 
