@@ -12,6 +12,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "places.h"
 #include "run/service_notifier.h"
 #include "secrets.h"
 #include "serve/daemon.h"
@@ -110,9 +111,11 @@ Result<void> check_reach(const Settings& settings) {
 }
 
 Result<std::vector<serve::EngineSettings>> engines_of(const Session& session) {
-  Result<std::string> url = session.url();
-  if (!url) return url.failure();
-  return std::vector<serve::EngineSettings>{{"main", *url}};
+  Result<std::vector<Place>> places = places_of(session);
+  if (!places) return places.failure();
+  std::vector<serve::EngineSettings> engines;
+  for (Place& place : *places) engines.push_back({std::move(place.name), std::move(place.url)});
+  return engines;
 }
 
 Result<Settings> settings_of(const Session& session, const ServeOptions& options) {

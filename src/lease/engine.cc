@@ -5,8 +5,20 @@
 #include "base/answer_grace.h"
 #include "base/failures.h"
 #include "holdfast/examination.h"
+#include "holdfast/observer.h"
 
 namespace holdfast {
+
+const char* server_event_name(ServerEventKind kind) {
+  switch (kind) {
+    case ServerEventKind::connected: return "connected";
+    case ServerEventKind::reconnected: return "reconnected";
+    case ServerEventKind::disconnected: return "disconnected";
+    case ServerEventKind::connect_failed: return "connect_failed";
+    case ServerEventKind::error: return "error";
+  }
+  return "unknown";
+}
 
 const char* mode_name(Mode mode) {
   switch (mode) {
