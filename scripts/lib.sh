@@ -8,7 +8,7 @@ JOBS=${HOLDFAST_JOBS:-$(nproc)}
 # ---- Packages, by purpose -----------------------------------------------------------------------
 
 BUILD_PACKAGES=(g++ cmake ninja-build pkg-config libsqlite3-dev libhiredis-dev libnghttp2-dev
-  libssl-dev libpq-dev libmariadb-dev libcli11-dev nlohmann-json3-dev libgtest-dev libgmock-dev)
+  libssl-dev libpq-dev libmariadb-dev libcli11-dev nlohmann-json3-dev libboost-dev libgtest-dev libgmock-dev)
 # For hosts that use these libraries, which we do not: asio.h, boost_asio.h and fmt.h are headers alone.
 HOST_PACKAGES=(libasio-dev libboost-dev libfmt-dev)
 PACKAGING_PACKAGES=(dpkg-dev file doxygen "${HOST_PACKAGES[@]}")

@@ -59,7 +59,7 @@ class HoldfastRecipe(ConanFile):
         packages = {"pkg-config", "libsqlite3-dev", "libssl-dev"}
         packages |= {package for engine, package in ENGINES.items() if package and getattr(self.options, engine)}
         if self.options.command:
-            packages |= {"libcli11-dev", "nlohmann-json3-dev"}
+            packages |= {"libcli11-dev", "nlohmann-json3-dev", "libboost-dev"}
         Apt(self).install(sorted(packages), update=True, check=True)
 
     def generate(self):
