@@ -86,7 +86,7 @@ int acquire(const Session& session, const ClaimOptions& options) {
   if (!plan) return session.fail(plan.failure());
   Result<Client> client = [&] {
     const ExitOnSignal at_once(session.json);
-    return session.open({.label = plan->label, .owner = plan->lock.owner});
+    return session.open({.label = plan->label, .owner = plan->lock.owner.str()});
   }();
   if (!client) return session.fail(client.failure());
   Interrupt interrupt([&session](int signal) { session.give_up_on(signal); });

@@ -115,7 +115,7 @@ class RunCommand {
     ClientOptions options;
     options.observer = feed_;
     options.label = plan_.label;
-    options.owner = plan_.lock.owner;
+    options.owner = plan_.lock.owner.str();
     Result<Client> client = [&] {
       const ExitOnSignal at_once(session_.json);
       turn_.rest();

@@ -66,7 +66,8 @@ Asked Asked::from(const Request& request) {
 
 LockRequest Asked::request_on(Client& client, LockOptions options) const {
   options.ttl = ttl;
-  options.label = label.empty() ? "over HTTP, " + default_label() : label;
+  const std::string shown = label.empty() ? "over HTTP, " + default_label() : label;
+  options.label = shown.substr(0, kMaxLabelBytes);
   // Claims of one owner end together. Those that say nothing about it are strangers to each other.
   options.owner = owner.empty() ? "http-" + random_hex(6) : owner;
   switch (mode) {

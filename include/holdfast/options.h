@@ -5,10 +5,12 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
 
 #include "holdfast/engine.h"
 #include "holdfast/export.h"
 #include "holdfast/observer.h"
+#include "holdfast/short_text.h"
 
 namespace holdfast {
 
@@ -51,11 +53,11 @@ struct LockOptions {
   bool auto_renew = true;
   Requirements require{};
   // Instead of the client's label. (An election's candidates are shown by their value.)
-  std::string label{};
+  ShortText<256> label{};
   // Instead of the client's owner: whoever takes several locks for one purpose, and gives them back together. Where one
   // client serves many, each of them; where one program has clients of several engines, the same for all. Only clients
   // that name owners alike are found to wait for each other across engines (find_deadlocks()).
-  std::string owner{};
+  ShortText<40> owner{};
   // Drawn at random by the caller, who keeps it: a call that is repeated with the same id, from this process or another,
   // gets the hold that the first one got, and never a second one. REQUIRES: one call at a time; not used again once the
   // hold has ended or a call was cancelled. If the outcome is unknown, ask again with the same id; the hold is not
@@ -65,5 +67,7 @@ struct LockOptions {
   // a lock ends with its connection.
   bool outlives_process = false;
 };
+// `co_await client.mutex("x", {.ttl = 1s}).async_acquire()` depends on it: see short_text.h.
+static_assert(std::is_trivially_copyable_v<LockOptions>);
 
 }  // namespace holdfast

@@ -4,11 +4,19 @@
 
 #include "base/text.h"
 #include "holdfast/result.h"
+#include "holdfast/short_text.h"
 
 namespace holdfast {
 
 namespace {
 constexpr std::size_t kDisplayBytes = 120;
+}
+
+void internal::refuse_long_text(std::string_view text, std::size_t most) {
+  throw LockError(Failure(Code::invalid_argument, "'" + printable(text, kDisplayBytes) +
+                                                      "' is too long: it may have " +
+                                                      std::to_string(most) + " bytes, and has " +
+                                                      std::to_string(text.size())));
 }
 
 std::optional<std::string> Name::problem_with(std::string_view bytes) {

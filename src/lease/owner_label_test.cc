@@ -14,7 +14,10 @@ LockInfo with_holder(std::string label) {
 }
 
 TEST(OwnerLabel, TheOwnerComesBackAndTheLabelIsAsItWas) {
-  for (const std::string label : {"", "alice@web1", "\x1f", "a\x1fb\x1f", "\xff\xfe"}) {
+  for (const std::string label : {"", "alice@web1", "\x1f",
+                                  "a\x1f"
+                                  "b\x1f",
+                                  "\xff\xfe"}) {
     LockInfo info = with_holder(kept_label("job-7", label));
     info.waiters.push_back({.label = kept_label("a:b/c@d", label)});
     take_owners(info);

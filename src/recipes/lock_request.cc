@@ -21,8 +21,8 @@ LockRequest::LockRequest(std::shared_ptr<internal::Locker> locker, Claim claim, 
   // A label that came with the claim is a candidate's value: all that others may read there.
   if (claim_.label.empty()) {
     const ClientOptions& client = checked().options();
-    claim_.label = options_.label.empty() ? client.label : options_.label;
-    claim_.owner = options_.owner.empty() ? client.owner : options_.owner;
+    claim_.label = options_.label.empty() ? client.label : options_.label.str();
+    claim_.owner = options_.owner.empty() ? client.owner : options_.owner.str();
   }
   checked().check(claim_, options_).value();
 }

@@ -224,6 +224,24 @@ TEST_P(AsyncTest, AnExceptionInsideTheLoopComesOutOfRun) {
   EXPECT_EQ(outcome_of(client.mutex("y").try_acquire()), "granted") << "the loop lives on";
 }
 
+// GCC 12 moves the temporaries of such an expression byte by byte.
+TEST_P(AsyncTest, OptionsInsideAnAwaitExpressionArriveWhole) {
+  Client client = open();
+  Client watcher = open();
+  const std::string label(200, 'x');
+  const auto body = [&]() -> Task<void> {
+    const Result<Lease> lease =
+        co_await client.mutex("x", {.ttl = 30s, .label = label, .owner = "job-7"}).async_acquire();
+    EXPECT_EQ(outcome_of(lease), "granted");
+    const Result<LockInfo> info = co_await watcher.async_inspect("x");
+    EXPECT_TRUE(info.ok() && info->holders.size() == 1);
+    if (!info || info->holders.size() != 1) co_return;
+    EXPECT_EQ(info->holders[0].label, label);
+    EXPECT_EQ(info->holders[0].owner, "job-7");
+  };
+  client.run(body());
+}
+
 TEST_P(AsyncTest, TheLastReferenceToAClientMayDieInItsOwnCallback) {
   Client watcher = open();
   std::promise<void> gone;

@@ -93,7 +93,7 @@ TEST_F(RedlockOutage, ANodeThatWasDownGetsTheVoteWithARenewal) {
   RedisMasters masters({.count = 3, .durable = true});
   // So that all have been founded, and one that was restarted votes again soon.
   Client client = open(masters.url() + "?collect=all&longest_ttl_ms=2000");
-  const LockOptions kBrief{.ttl = 2s};
+  constexpr LockOptions kBrief{.ttl = 2s};
   ASSERT_EQ(told(client.mutex("warm", kBrief).try_acquire()), "granted");
   masters.at(2).kill();
   Result<Lease> lease = client.mutex("x", kBrief).try_acquire();
