@@ -22,6 +22,10 @@
 
 namespace holdfast {
 
+namespace internal {
+class ServerReporter;
+}
+
 // Something to run inside the loop. Intrusive: queueing it allocates nothing and cannot fail.
 class HOLDFAST_API Runnable {
  public:
@@ -91,6 +95,14 @@ class HOLDFAST_API Runtime {
   double uniform() { return static_cast<double>(random() >> 11) * 0x1.0p-53; }
   // `span` changed by up to +-`fraction` of itself, so that many clients do not act in step.
   Duration jitter(Duration span, double fraction = 0.2);
+
+  // Hears of connections and of servers' errors, for Observer::on_server. Null: nobody does. It is set before an
+  // engine is made, and outlives it.
+  internal::ServerReporter* server_reporter() const { return server_reporter_; }
+  void set_server_reporter(internal::ServerReporter* reporter) { server_reporter_ = reporter; }
+
+ private:
+  internal::ServerReporter* server_reporter_ = nullptr;
 };
 
 enum class Woken { signalled, timed_out, cancelled };

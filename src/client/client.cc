@@ -13,6 +13,7 @@
 
 #include "base/random.h"
 #include "base/real_runtime.h"
+#include "base/server_reporter.h"
 #include "base/unreachable_instead_of_unknown.h"
 #include "base/url.h"
 #include "base/watchdog.h"
@@ -29,11 +30,13 @@ namespace {
 
 using internal::Locker;
 using internal::RealRuntime;
+using internal::ServerReporter;
 using internal::Url;
 using internal::Watchdog;
 
 // A locker and what it stands on.
 struct Core {
+  std::optional<ServerReporter> reporter;  // if there is an observer
   RealRuntime runtime;
   Watchdog watchdog;
   std::unique_ptr<Locker> locker;
@@ -146,6 +149,9 @@ Result<Client> Client::over(const EngineFactory& factory, ClientOptions options)
     try {
       core = std::make_unique<Core>();
       const RealRuntime::Inside inside(core->runtime);
+      if (options.observer) {
+        core->runtime.set_server_reporter(&core->reporter.emplace(options.observer));
+      }
       return factory(core->runtime);
     } catch (const LockError&) {
       return internal::current_failure();

@@ -44,6 +44,9 @@ class Metrics::Counter final : public Observer {
     counts_->release(engine_, hold, how);
     if (next_) next_->on_released(hold, how);
   }
+  void on_server(const ServerEvent& event) override {
+    if (next_) next_->on_server(event);
+  }
   void on_warning(const std::string& text) override {
     counts_->warn(engine_);
     if (next_) next_->on_warning(text);

@@ -2,6 +2,8 @@
 // it (sql/postgres/errors.h, sql/mysql/errors.h).
 #pragma once
 
+#include "base/server_reporter.h"
+#include "wire/endpoint.h"
 #include "wire/sql_connection.h"
 
 namespace holdfast::internal {
@@ -18,6 +20,17 @@ enum class SqlTrouble {
 inline SqlError never_run(SqlError error) {
   error.may_have_run = false;
   return error;
+}
+
+// `why`, which is how `error` reads to a user. The observer hears of it, if it is the server's own, and nothing that
+// another attempt gets over.
+inline Failure reported(Runtime& runtime, const Endpoint& server, const SqlError& error,
+                        SqlTrouble trouble, Failure why) {
+  const bool server_speaks = !error.state.empty() && !error.lost;
+  if (server_speaks && trouble == SqlTrouble::other) {
+    report_refused(runtime, server.display(), why);
+  }
+  return why;
 }
 
 }  // namespace holdfast::internal

@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "base/require.h"
+#include "base/server_reporter.h"
 #include "wire/connect.h"
 #include "wire/libmariadb.h"
 #include "wire/resolve.h"
@@ -116,6 +117,16 @@ MariadbConnection::~MariadbConnection() {
 Task<Result<std::unique_ptr<MariadbConnection>>> MariadbConnection::connect(
     Runtime& runtime, const MariadbSettings& settings, Deadline deadline) {
   if (settings.group) co_return co_await connect_to_primary(runtime, settings, deadline);
+  const std::string server = settings.endpoint.display();
+  Result<std::unique_ptr<MariadbConnection>> made =
+      co_await contained(connect_to_server(runtime, settings, deadline));
+  report_opening(runtime, server, made);
+  if (made) (*made)->server_ = server;
+  co_return made;
+}
+
+Task<Result<std::unique_ptr<MariadbConnection>>> MariadbConnection::connect_to_server(
+    Runtime& runtime, const MariadbSettings& settings, Deadline deadline) {
   const Result<const LibMariadb*> library = LibMariadb::load();
   if (!library) co_return library.failure();
   const Endpoint& at = settings.endpoint;
@@ -219,6 +230,13 @@ bool MariadbConnection::watch_socket() {
   return true;
 }
 
+void MariadbConnection::give_up(const std::string& why) {
+  if (raw_ && !server_.empty()) {
+    report_lost(runtime_, server_, Failure(Code::unreachable, "MySQL at " + server_ + ": " + why));
+  }
+  end(why);
+}
+
 void MariadbConnection::end(const std::string& why) {
   if (!raw_) return;
   MYSQL* const raw = std::exchange(raw_, nullptr);
@@ -273,7 +291,11 @@ Task<SqlOutcome> MariadbConnection::exchange(const std::vector<SqlStatement>& st
                               .may_have_run = true,
                               .cancelled = woken == Woken::cancelled};
   }
-  if (raw_) end("no answer in time");
+  if (woken == Woken::timed_out && answer_is_due_) {
+    give_up("no answer in time");
+  } else if (raw_) {
+    end("no answer in time");
+  }
   co_return std::move(outcome_);
 }
 
@@ -430,7 +452,7 @@ int MariadbConnection::fail() {
   step_ = Step::idle;
   answer_is_due_ = false;
   if (lost) {
-    end(message);
+    give_up(message);
   } else {
     done_.set();
   }
@@ -443,7 +465,7 @@ void MariadbConnection::look_if_lost() {
   const ssize_t size =
       recv(library_.mysql_get_socket(raw_), &byte, 1, MSG_PEEK | MSG_DONTWAIT | MSG_NOSIGNAL);
   if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
-  end("the server closed the connection");
+  give_up("the server closed the connection");
 }
 
 }  // namespace holdfast::internal

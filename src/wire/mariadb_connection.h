@@ -51,6 +51,7 @@ class MariadbConnection final : public SqlConnection, private Lookout {
   bool connected() const override { return raw_ != nullptr && step_ != Step::connecting; }
   Event& lost() override { return lost_; }
   void close() override { end("closed"); }
+  void give_up(const std::string& why) override;
 
   // The server's number for this connection, as in its process list.
   std::uint64_t session() const { return session_; }
@@ -68,6 +69,9 @@ class MariadbConnection final : public SqlConnection, private Lookout {
 
   Task<SqlOutcome> exchange(const std::vector<SqlStatement>& statements, Deadline deadline,
                             std::stop_token stop) override;
+  // One that is no group.
+  static Task<Result<std::unique_ptr<MariadbConnection>>> connect_to_server(
+      Runtime& runtime, const MariadbSettings& settings, Deadline deadline);
   static Task<Result<std::unique_ptr<MariadbConnection>>> connect_to_primary(
       Runtime& runtime, MariadbSettings settings, Deadline deadline);
   Result<void> prepare(const MariadbSettings& settings);
@@ -107,6 +111,7 @@ class MariadbConnection final : public SqlConnection, private Lookout {
   std::unique_ptr<DuplicateWatch> watch_;
   Event lost_;
   std::string why_lost_;
+  std::string server_;  // whose connection works, for the observer; empty before
 
   Step step_ = Step::idle;
   int waiting_ = 0;  // MYSQL_WAIT_…

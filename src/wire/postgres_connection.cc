@@ -4,6 +4,7 @@
 
 #include "base/failures.h"
 #include "base/require.h"
+#include "base/server_reporter.h"
 #include "wire/connect.h"
 #include "wire/resolve.h"
 
@@ -110,6 +111,16 @@ PostgresConnection::~PostgresConnection() {
 Task<Result<std::unique_ptr<PostgresConnection>>> PostgresConnection::connect(
     Runtime& runtime, PostgresLogin login, Deadline deadline, std::stop_token stop) {
   if (login.group) co_return co_await connect_to_primary(runtime, std::move(login), deadline);
+  const std::string server = login.endpoint.display();
+  Result<std::unique_ptr<PostgresConnection>> made =
+      co_await contained(connect_to_server(runtime, std::move(login), deadline, std::move(stop)));
+  report_opening(runtime, server, made);
+  if (made) (*made)->server_ = server;
+  co_return made;
+}
+
+Task<Result<std::unique_ptr<PostgresConnection>>> PostgresConnection::connect_to_server(
+    Runtime& runtime, PostgresLogin login, Deadline deadline, std::stop_token stop) {
   const Result<const LibPq*> library = LibPq::load();
   if (!library) co_return library.failure();
   const bool local = !login.endpoint.unix_path.empty();
@@ -187,6 +198,16 @@ void PostgresConnection::close_in_children() {
 
 void PostgresConnection::close() { end("it was closed"); }
 
+void PostgresConnection::give_up(const std::string& why) {
+  if (!session_) return;
+  const std::string& cause = last_words_.empty() ? why : last_words_;
+  if (!server_.empty()) {
+    report_lost(runtime_, server_,
+                Failure(Code::unreachable, "PostgreSQL at " + server_ + ": " + cause));
+  }
+  end(why);
+}
+
 void PostgresConnection::end(std::string why) {
   if (!session_) return;
   why_lost_ = last_words_.empty() ? std::move(why) : last_words_;
@@ -240,14 +261,17 @@ Task<SqlOutcome> PostgresConnection::exchange(const std::vector<SqlStatement>& s
   const Attached attached(*this, exchange);
   if (!send(statements, exchange)) {
     // Nothing of it has left that the server would execute: the end of the pipeline is missing.
-    const std::string why = one_line(library_.PQerrorMessage(session_));
-    end(why);
+    give_up(one_line(library_.PQerrorMessage(session_)));
     exchange.outcome.error->may_have_run = false;
     co_return std::move(exchange.outcome);
   }
   const Woken woken = co_await exchange.done.wait(deadline, stop);
-  if (woken != Woken::signalled) {
+  if (woken == Woken::timed_out && exchange.answer_is_due) {
+    give_up("no answer in time");
+  } else if (woken != Woken::signalled) {
     end(woken == Woken::cancelled ? "cancelled by the caller" : "no answer in time");
+  }
+  if (woken != Woken::signalled) {
     exchange.outcome.error->cancelled = woken == Woken::cancelled;
   }
   exchange_ = nullptr;
@@ -320,7 +344,7 @@ void PostgresConnection::on_readable() {
   take_notifications();
   if (!sound) {
     const std::string why = one_line(library_.PQerrorMessage(session_));
-    end(why.empty() ? "the server closed the connection" : why);
+    give_up(why.empty() ? "the server closed the connection" : why);
     return;
   }
   flush();

@@ -64,6 +64,7 @@ class PostgresConnection final : public SqlConnection, private Lookout {
   bool connected() const override { return session_ != nullptr; }
   Event& lost() override { return lost_; }
   void close() override;
+  void give_up(const std::string& why) override;
 
   int backend_pid() const { return backend_pid_; }
   // Of the socket; -1 if there is none any more.
@@ -88,6 +89,11 @@ class PostgresConnection final : public SqlConnection, private Lookout {
 
   Task<SqlOutcome> exchange(const std::vector<SqlStatement>& statements, Deadline deadline,
                             std::stop_token stop) override;
+  // One that is no group.
+  static Task<Result<std::unique_ptr<PostgresConnection>>> connect_to_server(Runtime& runtime,
+                                                                             PostgresLogin login,
+                                                                             Deadline deadline,
+                                                                             std::stop_token stop);
   static Task<Result<std::unique_ptr<PostgresConnection>>> connect_to_primary(Runtime& runtime,
                                                                               PostgresLogin login,
                                                                               Deadline deadline);
@@ -118,6 +124,7 @@ class PostgresConnection final : public SqlConnection, private Lookout {
   Event lost_;
   std::string why_lost_;
   std::string last_words_;  // of the server, when it ends the session
+  std::string server_;      // whose connection works, for the observer; empty before
   int backend_pid_ = 0;
   Exchange* exchange_ = nullptr;
   // Texts are long and few: their ends tell them apart, or else the comparison.

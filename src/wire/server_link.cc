@@ -1,6 +1,8 @@
 #include "wire/server_link.h"
 
 #include "base/failures.h"
+#include "base/server_reporter.h"
+#include "holdfast/async.h"
 
 namespace holdfast::internal {
 
@@ -44,6 +46,12 @@ Task<Result<void>> ServerLink::try_to_open() {
   Result<Endpoint> where = co_await prepare(deadline);
   if (!where) co_return where.failure();
   endpoint_ = std::move(where).value();
+  const Result<void> connected = co_await contained(connect(deadline));
+  report_opening(runtime_, endpoint_.display(), connected);
+  co_return connected;
+}
+
+Task<Result<void>> ServerLink::connect(Deadline deadline) {
   Result<std::unique_ptr<Stream>> stream =
       co_await Stream::connect(runtime_, endpoint_, tls_, *this, deadline);
   if (!stream) co_return failed(stream.code(), stream.message());
@@ -72,6 +80,9 @@ void ServerLink::drop(const std::string& why) {
 }
 
 void ServerLink::on_closed(const std::string& why) {
+  if (ready_) {
+    report_lost(runtime_, endpoint_.display(), failed(Code::unreachable, why));
+  }
   why_closed_ = why;
   closed_ = true;
   ready_ = false;

@@ -55,7 +55,7 @@ class ServerLink : protected StreamListener {
 
   void on_closed(const std::string& why) override;
 
-  Runtime& runtime() { return runtime_; }
+  Runtime& runtime() const { return runtime_; }
   Stream& stream() { return *stream_; }
   bool has_stream() const { return stream_ != nullptr; }
   const TlsContext* tls() const { return tls_.get(); }
@@ -68,6 +68,8 @@ class ServerLink : protected StreamListener {
 
  private:
   Task<Result<void>> try_to_open();
+  // REQUIRES: endpoint_ is where to.
+  Task<Result<void>> connect(Deadline deadline);
   void on_failed_opening();
 
   Runtime& runtime_;

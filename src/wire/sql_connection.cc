@@ -68,11 +68,10 @@ void SqlConnection::check_shape(const std::vector<SqlStatement>& statements, Sql
   const std::optional<std::string> problem = misfit(statements, outcome);
   if (!problem) return;
   // The rest of its answers cannot be trusted, either.
-  close();
+  const std::string why = std::string(kNotUnderstood) + " (" + *problem + ")";
+  give_up(why);
   outcome.results.clear();
-  outcome.error = SqlError{.message = std::string(kNotUnderstood) + " (" + *problem + ")",
-                           .lost = true,
-                           .may_have_run = true};
+  outcome.error = SqlError{.message = why, .lost = true, .may_have_run = true};
 }
 
 Task<SqlOutcome> SqlConnection::run_borrowed(const std::vector<SqlStatement>& statements,

@@ -110,6 +110,8 @@ class SqlConnection {
   // Set when the connection is gone, whoever ended it; stays set.
   virtual Event& lost() = 0;
   virtual void close() = 0;
+  // Closes it because of what the server does, which the observer hears.
+  virtual void give_up(const std::string& why) = 0;
 
   // It leads to one of several servers. REQUIRES: the group knows it.
   void join(std::shared_ptr<ServerGroup> group) { group_ = std::move(group); }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/server_reporter.h"
 #include "base/unreachable_instead_of_unknown.h"
 #include "engines/etcd/verdict.h"
 
@@ -20,6 +21,7 @@ constexpr std::array<const char*, 11> kPaths{
 constexpr const char* kWatch = "/etcdserverpb.Watch/Watch";
 
 constexpr const char* kLeaseNotFound = "requested lease not found";
+constexpr const char* kNoAuthentication = "authentication is not enabled";
 
 // In the place of a token where none is asked for. It is not sent: etcd would refuse it.
 constexpr const char* kNoLogin = "none";
@@ -135,6 +137,12 @@ bool Cluster::learn(const Result<GrpcReply>& reply, BootTime begun, Deadline att
   return false;
 }
 
+void Cluster::report_refusal(const Failure& why) {
+  // Answers that callers expect.
+  if (is_lease_not_found(why) || says(why.message(), kNoAuthentication)) return;
+  report_refused(runtime_, channel_.endpoint().display(), why);
+}
+
 Failure Cluster::end_of(const Attempts& attempts, Deadline deadline) const {
   const Failure last = attempts.last.value_or(failed(Code::unreachable, "no answer in time"));
   if (attempts.unsure) return Failure(Code::unknown, last.message());
@@ -168,11 +176,15 @@ Cluster::Answered<std::string> Cluster::call(Method method, std::string message,
     }
     if (stop.stop_requested() || !learn(reply, begun, attempt, attempts)) {
       if (!reply && reply.code() == Code::unknown) attempts.unsure = true;
+      if (reply && attempts.last) report_refusal(*attempts.last);
       co_return end_of(attempts, deadline);
     }
     const BootTime again = runtime_.now() + runtime_.jitter(attempts.pause);
     attempts.pause = std::min<Duration>(attempts.pause * 2, std::chrono::milliseconds(200));
-    if (deadline.passed(again)) co_return end_of(attempts, deadline);
+    if (deadline.passed(again)) {
+      if (reply) report_refusal(*attempts.last);
+      co_return end_of(attempts, deadline);
+    }
     if (co_await sleep_until(runtime_, again, stop) == Woken::cancelled) {
       co_return end_of(attempts, deadline);
     }
@@ -270,7 +282,7 @@ Task<void> Cluster::authenticate() {
     token_ = token.value_or("");
     login_ = token_.empty() ? Result<void>(failed(Code::misconfigured, "it gave no login token"))
                             : Result<void>();
-  } else if (says(answer.message(), "authentication is not enabled")) {
+  } else if (says(answer.message(), kNoAuthentication)) {
     token_ = kNoLogin;  // A login that is not needed is no fault.
     login_ = Result<void>();
   } else {

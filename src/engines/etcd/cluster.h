@@ -103,6 +103,7 @@ class Cluster {
   Deadline attempt_deadline(Deadline deadline) const;
   // False if there is no sense in another attempt.
   bool learn(const Result<GrpcReply>& reply, BootTime begun, Deadline attempt, Attempts& attempts);
+  void report_refusal(const Failure& why);
   Failure end_of(const Attempts& attempts, Deadline deadline) const;
   GrpcMetadata metadata() const;
   bool needs_login() const { return !settings_.user.empty() && token_.empty(); }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/server_reporter.h"
+
 namespace holdfast::internal::memcached {
 
 Connection::Connection(Runtime& runtime, const Settings& settings)
@@ -94,6 +96,13 @@ void Connection::break_calls(const std::string&) {
 }
 
 Failure Connection::failure_of(const Reply& reply) {
+  const bool refuses_call = connected();  // It is no part of being connected to.
+  Failure why = read_failure(reply);
+  if (refuses_call) report_refused(runtime(), endpoint().display(), why);
+  return why;
+}
+
+Failure Connection::read_failure(const Reply& reply) {
   const std::string said = "'" + reply.text().substr(0, 100) + "'";
   if (reply.is("SERVER_ERROR")) {
     if (reply.rest.starts_with("out of memory")) {

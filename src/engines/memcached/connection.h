@@ -35,8 +35,8 @@ class Connection final : public PipelinedConnection {
 
   // "1.6.18", as the server said when it was last connected to.
   const std::string& version() const { return version_; }
-  // How an error reads to a user of the lock. If the server did not understand us, later replies
-  // could be taken for the answers to other commands: then the connection is dropped.
+  // How an error reads to a user of the lock; the observer hears of it. If the server did not understand us, later
+  // replies could be taken for the answers to other commands: then the connection is dropped.
   Failure failure_of(const Reply& reply);
 
  private:
@@ -51,6 +51,7 @@ class Connection final : public PipelinedConnection {
   void break_calls(const std::string& why) override;
   void on_bytes(std::string_view bytes) override;
   void on_reply(Reply&& reply);
+  Failure read_failure(const Reply& reply);
 
   const Settings settings_;
   ReplyParser parser_;

@@ -141,7 +141,7 @@ SqlTrouble SessionRecipe::trouble_with(const SqlError& error) const {
 }
 
 Failure SessionRecipe::failure_of(const SqlError& error) const {
-  return mysql::failure_of(settings_, error);
+  return reported_failure(runtime_, settings_, error);
 }
 
 Batch SessionRecipe::expire_after(Duration idle) const {

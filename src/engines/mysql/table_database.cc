@@ -64,7 +64,7 @@ SqlTrouble TableDatabase::trouble_with(const SqlError& error) const {
 
 Failure TableDatabase::failure_of(const SqlError& error) const {
   constexpr int kNoSuchColumn = 1054;
-  if (error.number != kNoSuchColumn) return mysql::failure_of(settings_, error);
+  if (error.number != kNoSuchColumn) return reported_failure(runtime_, settings_, error);
   return settings_.failure(
       Code::misconfigured,
       error.message +

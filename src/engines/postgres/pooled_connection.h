@@ -21,6 +21,7 @@ class PooledConnection final : public SqlConnection {
   bool connected() const override { return inner_->connected(); }
   Event& lost() override { return inner_->lost(); }
   void close() override { inner_->close(); }
+  void give_up(const std::string& why) override { inner_->give_up(why); }
 
  private:
   // Makes a transaction of a request that is none: after an error nothing was executed.

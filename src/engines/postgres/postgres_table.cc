@@ -90,7 +90,7 @@ SqlTrouble PostgresTable::trouble_with(const SqlError& error) const {
 }
 
 Failure PostgresTable::failure_of(const SqlError& error) const {
-  return postgres::failure_of(settings_, error, kRights);
+  return reported_failure(runtime_, settings_, error, kRights);
 }
 
 Task<Result<void>> PostgresTable::make_tables(Deadline deadline) {
@@ -107,11 +107,13 @@ Task<Result<void>> PostgresTable::make_tables(Deadline deadline) {
   const SqlError error = never_run(*made.error);
   const bool no_schema = error.state == "3F000";
   if (!refuses_user(error) && !no_schema) co_return failure_of(error);
-  co_return settings_.failure(Code::misconfigured,
-                              error.message +
-                                  "; the tables of the locks are missing, and this user may not "
-                                  "create them: `holdfast schema --on URL` prints the "
-                                  "statements for somebody who may");
+  const Failure why = settings_.failure(
+      Code::misconfigured, error.message +
+                               "; the tables of the locks are missing, and this user may not "
+                               "create them: `holdfast schema --on URL` prints the "
+                               "statements for somebody who may");
+  report_refused(runtime_, settings_.login.endpoint.display(), why);
+  co_return why;
 }
 
 // ---- Waking ------------------------------------------------------------------------------------

@@ -115,7 +115,7 @@ SqlTrouble SessionRecipe::trouble_with(const SqlError& error) const {
 }
 
 Failure SessionRecipe::failure_of(const SqlError& error) const {
-  return postgres::failure_of(settings_, error, kNeededRights);
+  return reported_failure(runtime_, settings_, error, kNeededRights);
 }
 
 Batch SessionRecipe::expire_after(Duration idle) const {

@@ -118,7 +118,7 @@ Task<Result<void>> ClusterServers::learn(Deadline deadline) {
       break;
     }
     if (answer->reply.is_error()) {
-      outcome = failure_of(answer->reply, node.endpoint());
+      outcome = node.connection().refused(answer->reply);
       continue;
     }
     if (!take_map(answer->reply, node.endpoint())) continue;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/server_reporter.h"
 #include "engines/redis/facts.h"
 
 namespace holdfast::internal::redis {
@@ -102,6 +103,7 @@ Task<Result<CommandExecutor::Performed>> CommandExecutor::perform(const Keys& ke
   for (;;) {
     Failure failure(Code::unreachable, {});
     Advice advice = Advice::soon;
+    const Node* refused_by = nullptr;
     if (!route.node) route.node = servers_->known(slot);
     if (!route.node) {
       Result<Route> found = co_await servers_->find(slot, deadline);
@@ -126,6 +128,7 @@ Task<Result<CommandExecutor::Performed>> CommandExecutor::perform(const Keys& ke
       }
       if (answer) {
         failure = failure_at(node, answer->reply);
+        refused_by = &node;
         advice = co_await servers_->after_error(answer->reply, route, deadline);
         if (advice == Advice::at_once) {  // Being sent on is no misconfiguration.
           failure = Failure(Code::unreachable, failure.message());
@@ -142,6 +145,7 @@ Task<Result<CommandExecutor::Performed>> CommandExecutor::perform(const Keys& ke
     const BootTime again = now + runtime_.jitter(attempts.next_pause(), 0.5);
     if (advice == Advice::give_up || deadline.passed(now) || stop.stop_requested() ||
         (!deadline.is_never() && again >= deadline.moment())) {
+      if (refused_by) report_refused(runtime_, refused_by->endpoint().display(), failure);
       co_return attempts.result(failure);
     }
     if (advice == Advice::soon) static_cast<void>(co_await sleep_until(runtime_, again, stop));
@@ -181,7 +185,7 @@ Task<Result<void>> CommandExecutor::replicated(Node& node, std::uint64_t generat
   std::string command = encode({"WAIT", count, milliseconds});
   const Result<Answer> answer = co_await node.connection().call(std::move(command), deadline);
   if (!answer) co_return answer.failure();
-  if (answer->reply.is_error()) co_return failure_of(answer->reply, node.endpoint());
+  if (answer->reply.is_error()) co_return node.connection().refused(answer->reply);
   if (answer->reply.as_number() >= settings_.wait_replicas) co_return Result<void>();
   co_return Failure(Code::unreachable, "Redis at " + node.endpoint().display() + ": only " +
                                            std::to_string(answer->reply.as_number()) + " of " +

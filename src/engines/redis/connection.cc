@@ -2,7 +2,21 @@
 
 #include <algorithm>
 
+#include "base/server_reporter.h"
+
 namespace holdfast::internal::redis {
+
+namespace {
+
+void hide(const std::string& secret, std::string& text) {
+  if (secret.empty()) return;
+  for (std::size_t at = 0; (at = text.find(secret, at)) != std::string::npos;) {
+    text.replace(at, secret.size(), "***");
+    at += 3;
+  }
+}
+
+}  // namespace
 
 Connection::Connection(Runtime& runtime, ConnectionSettings settings, Locate where)
     : PipelinedConnection(runtime, "Redis", settings.tls, settings.connect_timeout),
@@ -47,13 +61,15 @@ Task<Result<void>> Connection::greet(Deadline deadline) {
   std::vector<Reply> answers;
   for (std::size_t i = 0; i < greeting.size(); ++i) {
     co_await calls[i].done.wait(deadline);
-    const Result<Answer>& answer = calls[i].outcome;
+    Result<Answer>& answer = calls[i].outcome;
     if (!answer && complaint) co_return failure_of(*complaint, endpoint());  // and then it closed
     if (!answer && closed() && i == 0 && !settings_.tls) {
       co_return failed(Code::unreachable, why_closed() + "; does it want TLS (rediss://)?");
     }
     if (!answer) co_return failed(Code::unreachable, closed() ? why_closed() : "no answer in time");
-    const Reply& reply = answer->reply;
+    Reply& reply = answer->reply;
+    // A server that does not know AUTH repeats what it was given.
+    if (i == 0 && reply.is_error()) hide(login.password, reply.text);
     if (i >= first_question) {
       answers.push_back(reply);
       continue;
@@ -115,6 +131,12 @@ Task<std::vector<Result<Answer>>> Connection::call_all(std::vector<std::string> 
     }
   }
   co_return outcomes;
+}
+
+Failure Connection::refused(const Reply& error) const {
+  Failure why = failure_of(error, endpoint());
+  report_refused(runtime(), endpoint().display(), why);
+  return why;
 }
 
 // ---- Hearing -----------------------------------------------------------------------------------

@@ -57,6 +57,8 @@ class Connection final : public PipelinedConnection {
   // unreachable, misconfigured: it never left. unknown: it left, and no reply came by the
   // deadline, before the connection broke, or before `stop`. An error of the server's is an Answer.
   Task<Result<Answer>> call(std::string command, Deadline deadline, std::stop_token stop = {});
+  // How an error reply to a call reads to a user of the lock. The observer hears of it.
+  Failure refused(const Reply& error) const;
   // Several at once, in one write; one outcome each, in order.
   Task<std::vector<Result<Answer>>> call_all(std::vector<std::string> commands, Deadline deadline,
                                              std::stop_token stop = {});
@@ -81,7 +83,7 @@ class Connection final : public PipelinedConnection {
   bool spoke_unasked_ = false;
 };
 
-// How an error reply reads to a user of the lock.
+// How an error reply reads to a user of the lock. (Of a call: see Connection::refused().)
 Failure failure_of(const Reply& error, const Endpoint& server);
 
 }  // namespace holdfast::internal::redis

@@ -13,7 +13,7 @@ Task<Result<std::vector<std::string>>> scan_names(Node& node, char letter, std::
   std::string command = encode({"SCAN", cursor, "MATCH", pattern, "COUNT", "1000"});
   const Result<Answer> answer = co_await node.connection().call(std::move(command), deadline);
   if (!answer) co_return unreachable_instead_of_unknown(answer.failure());
-  if (answer->reply.is_error()) co_return failure_of(answer->reply, node.endpoint());
+  if (answer->reply.is_error()) co_return node.connection().refused(answer->reply);
   cursor = answer->reply.at(0).text;
   std::vector<std::string> names;
   for (const Reply& key : answer->reply.at(1).items) {

@@ -61,7 +61,7 @@ Task<Result<Endpoint>> Sentinels::locate(Deadline deadline) {
       co_return Failure(Code::misconfigured, "Redis at " + endpoints_[index].display() +
                                                  " is no sentinel; their port is usually 26379");
     }
-    if (reply.is_error()) co_return failure_of(reply, endpoints_[index]);
+    if (reply.is_error()) co_return asked_[index]->refused(reply);
     if (reply.items.size() != 2) {
       why = "the sentinel at " + endpoints_[index].display() + " knows no master '" + master_ + "'";
       if (++ignorant == asked_.size()) {

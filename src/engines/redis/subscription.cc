@@ -89,7 +89,7 @@ Task<Result<void>> Subscription::add_tag(std::string tag, Deadline deadline, std
   const Result<Answer> answer =
       co_await connection_.call(std::move(command), deadline, std::move(stop));
   if (!answer) co_return Failure(Code::unreachable, answer.message());
-  if (answer->reply.is_error()) co_return failure_of(answer->reply, endpoint());
+  if (answer->reply.is_error()) co_return connection_.refused(answer->reply);
   if (!listening() || connection_.generation() != generation) {
     co_return Failure(Code::unreachable, "the connection broke again");
   }
@@ -118,13 +118,13 @@ Task<Result<void>> Subscription::subscribe(Deadline deadline) {
   const Result<Answer>& published = answers[1];
   const Result<Answer>& subscribed = answers[2];
   if (published && published->reply.is_error()) {
-    co_return failure_of(published->reply, endpoint());
+    co_return connection_.refused(published->reply);
   }
   if (!subscribed) co_return Failure(Code::unreachable, subscribed.message());
   if (!connection_.connected() || connection_.generation() != subscribed->generation) {
     co_return Failure(Code::unreachable, "the connection broke again");
   }
-  if (subscribed->reply.is_error()) co_return failure_of(subscribed->reply, endpoint());
+  if (subscribed->reply.is_error()) co_return connection_.refused(subscribed->reply);
   // Without the rights to these two, keys of others are looked at again and again instead.
   const bool can_watch =
       answers[0] && !answers[0]->reply.is_error() && answers[3] && !answers[3]->reply.is_error();

@@ -119,7 +119,7 @@ Task<Result<Answer>> RedisVoter::ask(redis::Script& script, const Keys& keys,
   Invocation invocation{&script, &keys, std::move(arguments), key_count};
   Result<Answer> answer = co_await node_->run(std::move(invocation), false, deadline);
   if (answer && answer->reply.is_error()) {
-    co_return redis::failure_of(answer->reply, endpoint_);
+    co_return node_->connection().refused(answer->reply);
   }
   co_return answer;
 }
@@ -302,7 +302,7 @@ Task<std::vector<Result<Standing>>> RedisVoter::renew(std::vector<Hold> holds, D
     }
     const Reply& reply = answer->reply;
     if (reply.is_error()) {
-      outcomes.emplace_back(redis::failure_of(reply, endpoint_));
+      outcomes.emplace_back(node_->connection().refused(reply));
     } else if (reply.kind != Reply::Kind::integer || reply.number < 0 || reply.number > 2) {
       outcomes.emplace_back(
           Failure(Code::unknown, display() + ": an answer to a renewal that makes no sense"));

@@ -91,7 +91,7 @@ Task<Result<RedisVoter::Fences>> RedisVoter::fences(Deadline deadline) {
     std::string command = redis::encode({"SCAN", cursor, "MATCH", pattern, "COUNT", "1000"});
     const Result<Answer> page = co_await node_->connection().call(std::move(command), deadline);
     if (!page) co_return Failure(Code::unreachable, page.message());
-    if (page->reply.is_error()) co_return redis::failure_of(page->reply, endpoint_);
+    if (page->reply.is_error()) co_return node_->connection().refused(page->reply);
     cursor = page->reply.at(0).text;
     std::vector<std::string> keys;
     std::vector<std::string> commands;
@@ -120,7 +120,7 @@ Task<Result<bool>> RedisVoter::claim_finish(Deadline deadline) {
   std::string command = redis::encode({"SET", key, "1", "NX", "PX", "5000"});
   const Result<Answer> answer = co_await node_->connection().call(std::move(command), deadline);
   if (!answer) co_return Failure(Code::unreachable, answer.message());
-  if (answer->reply.is_error()) co_return redis::failure_of(answer->reply, endpoint_);
+  if (answer->reply.is_error()) co_return node_->connection().refused(answer->reply);
   co_return answer->reply.kind == Reply::Kind::status;
 }
 

@@ -7,6 +7,7 @@
 #include "base/exhausted.h"
 #include "base/known_server.h"
 #include "base/process.h"
+#include "base/server_reporter.h"
 #include "base/text.h"
 #include "engines/kit/failures.h"
 #include "engines/kit/withdrawal.h"
@@ -81,6 +82,8 @@ class SqliteEngine final : public Engine {
   auto attempt(F& work) -> std::optional<Result<decltype(work(std::declval<LockTable&>()))>>;
   // The database of this client is not the one that others use any more. Final: its holds are lost.
   bool replaced();
+  // Tells the observer.
+  Failure reported(Failure why);
   Failure in_the_way() const;
 
   Task<Result<Grant>> wait_in_queue(const Claim& claim, const Wait& wait, Waiting waiting);
@@ -140,7 +143,10 @@ auto SqliteEngine::attempt(F& work)
     -> std::optional<Result<decltype(work(std::declval<LockTable&>()))>> {
   using Outcome = Result<decltype(work(std::declval<LockTable&>()))>;
   try {
-    if (!store_) store_ = std::make_unique<OpenStore>(options_, ownership_, runtime(), label_);
+    if (!store_) {
+      store_ = std::make_unique<OpenStore>(options_, ownership_, runtime(), label_);
+      report_opened(runtime(), options_.path.string());
+    }
     if (replaced()) return Outcome(*replaced_);
     LockTable& table = store_->table;
     table.take_wakes();  // Left by an exception, for nobody.
@@ -149,14 +155,14 @@ auto SqliteEngine::attempt(F& work)
     for (const ProcessId dead : table.take_dead()) store_->sockets.forget(dead);
     return Outcome(std::move(outcome));
   } catch (const sqlite::Error& error) {
-    if (!error.busy()) return Outcome(error.failure(options_.path));
+    if (!error.busy()) return Outcome(reported(error.failure(options_.path)));
     busy_ = error;
     return std::nullopt;
   } catch (const std::system_error& error) {
     const auto limit = exceeded_limit(error.code().value());
-    return Outcome(Failure(limit ? Code::exhausted : Code::misconfigured,
-                           "the lock database " + options_.path.string() +
-                               " cannot be used: " + limit.value_or(error.what())));
+    return Outcome(reported(Failure(limit ? Code::exhausted : Code::misconfigured,
+                                    "the lock database " + options_.path.string() +
+                                        " cannot be used: " + limit.value_or(error.what()))));
   }
 }
 
@@ -171,13 +177,22 @@ auto SqliteEngine::transact(F work, Deadline deadline, std::stop_token stop)
     auto outcome = attempt(work);
     if (outcome) co_return std::move(*outcome);
     const Deadline until = store_ ? deadline : open_by;
-    if (until.passed(runtime().now())) co_return in_the_way();
+    if (until.passed(runtime().now())) co_return reported(in_the_way());
     const Deadline again = until.sooner(runtime().now() + runtime().jitter(pause, 0.5));
     pause = std::min(pause * 5 / 4, kLongestPause);
     if (co_await sleep_until(runtime(), again.moment(), stop) == Woken::cancelled) {
       co_return cancelled_by_caller();
     }
   }
+}
+
+Failure SqliteEngine::reported(Failure why) {
+  if (store_) {
+    report_refused(runtime(), options_.path.string(), why);
+  } else {
+    report_failed_to_open(runtime(), options_.path.string(), why);
+  }
+  return why;
 }
 
 Failure SqliteEngine::in_the_way() const {
@@ -196,6 +211,7 @@ bool SqliteEngine::replaced() {
                           " was removed or replaced while this process used it; all its locks are "
                           "lost. Restart it, and remove or restore a lock database only when no "
                           "process uses it");
+  report_lost(runtime(), options_.path.string(), *replaced_);
   store_->database.abandon();
   doubt();
   for (const auto& [claim, waiter] : waiters_) waiter->told.set();

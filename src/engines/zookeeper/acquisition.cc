@@ -123,7 +123,7 @@ Task<Result<bool>> Acquisition::confirm() {
   if (!answers) co_return answers.failure();
   const Error error = answers->replies.front().error;
   if (error != Error::none && error != Error::no_node) {
-    co_return nodes_.failure_of(error, "reading", state_.node_path());
+    co_return nodes_.failure_of(session(), error, "reading", state_.node_path());
   }
   co_return error == Error::none;
 }
@@ -216,7 +216,7 @@ Task<Result<void>> Acquisition::adopt(std::string elder) {
   const Result<Answers> answers = co_await session().ask(std::move(requests), limit, wait_.stop);
   if (!answers) co_return answers.failure();
   const Reply& read = answers->replies.front();
-  if (!read.ok()) co_return nodes_.failure_of(read.error, "reading", path);
+  if (!read.ok()) co_return nodes_.failure_of(session(), read.error, "reading", path);
   const std::optional<NodeData> data = NodeData::parse(read.data);
   state_.sentry.reset();
   state_.node = elder;
@@ -290,7 +290,7 @@ Task<Result<bool>> Acquisition::set_watch(const Decision& decision) {
   }
   const Reply& reply = answers->replies.back();
   if (reply.error == Error::no_node) co_return false;
-  if (!reply.ok()) co_return nodes_.failure_of(reply.error, "reading", state_.lock_path);
+  if (!reply.ok()) co_return nodes_.failure_of(session(), reply.error, "reading", state_.lock_path);
   if (decision.watch.empty()) {
     // The queue may have changed since the decision.
     const Decision now = decide(reply.children, state_.node);

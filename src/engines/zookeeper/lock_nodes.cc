@@ -5,8 +5,14 @@
 
 namespace holdfast::internal::zookeeper {
 
-Failure LockNodes::failure_of(Error error, const std::string& doing,
+Failure LockNodes::failure_of(const Session& session, Error error, const std::string& doing,
                               const std::string& path) const {
+  Failure why = described(error, doing, path);
+  session.report_refusal(why);
+  return why;
+}
+
+Failure LockNodes::described(Error error, const std::string& doing, const std::string& path) const {
   constexpr std::size_t kMaxShown = 200;
   const std::string where = "'" + printable(path, kMaxShown) + "'";
   const std::string what = "ZooKeeper: " + doing + " " + where + ": " + describe(error);
@@ -84,13 +90,13 @@ Task<Result<LockNodes::Entered>> LockNodes::enter(Session& session, const Claim&
       break;
     }
   }
-  co_return failure_of(error, "creating a node under", path);
+  co_return failure_of(session, error, "creating a node under", path);
 }
 
 Task<Result<void>> LockNodes::make_chroot(Session& session, Deadline deadline,
                                           std::stop_token stop) {
   const std::string& chroot = settings_.chroot;
-  if (chroot.empty()) co_return failure_of(Error::no_node, "looking for", "/");
+  if (chroot.empty()) co_return failure_of(session, Error::no_node, "looking for", "/");
   Requests requests;
   for (std::size_t end = chroot.find('/', 1);; end = chroot.find('/', end + 1)) {
     requests.create(Op::create, chroot.substr(0, end), {}, settings_.access,
@@ -104,7 +110,7 @@ Task<Result<void>> LockNodes::make_chroot(Session& session, Deadline deadline,
   if (!answers) co_return answers.failure();
   const Error last = answers->replies.back().error;
   if (last == Error::none || last == Error::node_exists) co_return Result<void>();
-  co_return failure_of(last, "creating the chroot", chroot);
+  co_return failure_of(session, last, "creating the chroot", chroot);
 }
 
 // ---- Alone -------------------------------------------------------------------------------------
@@ -153,7 +159,7 @@ Task<Result<std::vector<std::string>>> LockNodes::children_of(Session& session, 
   Reply& listed = answers->replies.back();
   if (listed.ok()) co_return std::move(listed.children);
   if (listed.error == Error::no_node) co_return std::vector<std::string>();
-  co_return failure_of(listed.error, "reading", path);
+  co_return failure_of(session, listed.error, "reading", path);
 }
 
 Task<void> LockNodes::make_anew_if_used_up(Session& session, const std::string& node_path,
@@ -194,7 +200,7 @@ Task<Result<LockNodes::Removal>> LockNodes::remove(Session& session, std::string
       held = false;
       continue;
     }
-    co_return failure_of(error, "deleting", node_path);
+    co_return failure_of(session, error, "deleting", node_path);
   }
 }
 

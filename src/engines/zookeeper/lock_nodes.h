@@ -61,10 +61,12 @@ class LockNodes {
   // A claim that held exclusively has been removed. `contended`: others were there.
   void left(const std::string& lock_path, const std::string& node, Token token, bool contended);
 
-  // How an error reads to a user of the lock.
-  Failure failure_of(Error error, const std::string& doing, const std::string& path) const;
+  // How an error reads to a user of the lock; the observer hears of it.
+  Failure failure_of(const Session& session, Error error, const std::string& doing,
+                     const std::string& path) const;
 
  private:
+  Failure described(Error error, const std::string& doing, const std::string& path) const;
   Task<void> make_anew_if_used_up(Session& session, const std::string& node_path,
                                   Deadline deadline);
   Task<Result<void>> make_chroot(Session& session, Deadline deadline, std::stop_token stop);

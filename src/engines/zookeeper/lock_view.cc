@@ -45,7 +45,7 @@ Task<Result<std::vector<SeenNode>>> LockView::read(Session& session, std::string
     for (std::size_t i = begin; i < end; ++i) {
       const Reply& reply = answers->replies[i - begin];
       if (reply.error == Error::no_node) continue;  // It has left meanwhile.
-      if (!reply.ok()) co_return nodes_.failure_of(reply.error, "reading", lock_path);
+      if (!reply.ok()) co_return nodes_.failure_of(session, reply.error, "reading", lock_path);
       SeenNode one{.node = std::move(nodes[i]), .stat = *reply.stat, .data = {}, .label = {}};
       one.data = NodeData::parse(reply.data);
       one.label = one.data ? one.data->label : foreign_label(reply.data);

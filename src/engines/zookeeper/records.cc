@@ -40,7 +40,7 @@ Task<Result<Records::Found>> Records::look(Session& session, std::string path, D
   if (!answers) co_return unreachable_instead_of_unknown(answers.failure());
   const Reply& reply = answers->replies.back();
   if (reply.error == Error::no_node) co_return Found();
-  if (!reply.ok()) co_return nodes_.failure_of(reply.error, "reading", path);
+  if (!reply.ok()) co_return nodes_.failure_of(session, reply.error, "reading", path);
   co_return Found{value_in(reply.data), reply.stat->version};
 }
 
@@ -77,7 +77,7 @@ Task<Result<Records::Written>> Records::write(Session& session, std::string path
     const bool other = error == Error::bad_version || error == Error::node_exists ||
                        (version && error == Error::no_node);
     if (written.done || other) co_return written;
-    co_return nodes_.failure_of(error, "writing", path);
+    co_return nodes_.failure_of(session, error, "writing", path);
   }
   co_return written;
 }

@@ -69,7 +69,7 @@ Task<void> Renewals::renew_part(Part part, Deadline deadline) {
       } else if (step == Error::runtime_inconsistency) {
         rest.push_back(std::move(part[i]));  // It was not its fault.
       } else {
-        outcome = nodes_.failure_of(reply->error, "reading", state.node_path());
+        outcome = nodes_.failure_of(*session, reply->error, "reading", state.node_path());
       }
     }
     part = std::move(rest);

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "base/failures.h"
+#include "base/server_reporter.h"
+#include "holdfast/async.h"
 
 namespace holdfast::internal::zookeeper {
 
@@ -80,7 +82,9 @@ Task<Result<void>> Session::try_to_open() {
   bool turned_away = true;
   for (std::size_t i = 0; i < servers_.size(); ++i) {
     const Endpoint server = servers_[next_server_ % servers_.size()];
-    const Result<void> tried = co_await try_server(server, Deadline::at(runtime_.now() + each));
+    const Result<void> tried =
+        co_await contained(try_server(server, Deadline::at(runtime_.now() + each)));
+    report_try(server, tried);
     if (tried) turned_away_since_.reset();
     if (tried) co_return Result<void>();
     if (tried.code() == Code::not_held) co_return tried;
@@ -97,6 +101,21 @@ Task<Result<void>> Session::try_to_open() {
   if (turned_away && !turned_away_since_) turned_away_since_ = runtime_.now();
   if (turned_away && runtime_.now() - *turned_away_since_ > wanted_timeout_) last_zxid_ = 0;
   co_return Failure(code, "no ZooKeeper server can be reached: " + problems);
+}
+
+void Session::report_try(const Endpoint& endpoint, const Result<void>& tried) const {
+  const std::string server = endpoint.display();
+  if (tried) {
+    report_opened(runtime_, server);
+  } else if (tried.code() !=
+             Code::not_held) {  // Then the server is there, and only the session is not.
+    report_failed_to_open(runtime_, server,
+                          Failure(tried.code(), "ZooKeeper at " + server + ": " + tried.message()));
+  }
+}
+
+void Session::report_refusal(const Failure& why) const {
+  if (connection_) report_refused(runtime_, connection_->endpoint().display(), why);
 }
 
 Task<Result<void>> Session::try_server(const Endpoint& endpoint, Deadline deadline) {
@@ -213,7 +232,11 @@ void Session::on_answered(BootTime sent_at, bool write, std::int64_t zxid) {
 
 // ---- Ending ------------------------------------------------------------------------------------
 
-void Session::on_closed(const std::string&) {
+void Session::on_closed(const std::string& why) {
+  // A server also hangs up when we have told it to end the session.
+  if (attached() && !over_) {
+    report_lost(runtime_, connection_->endpoint().display(), failed(Code::unreachable, why));
+  }
   ready_ = false;
   connection_.reset();
   ++closings_;

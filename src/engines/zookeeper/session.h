@@ -73,6 +73,9 @@ class Session final : private ConnectionListener {
   class Use;
   bool in_use() const { return uses_ > 0; }
 
+  // The server refused a request: for the observer.
+  void report_refusal(const Failure& why) const;
+
   // Ends it, and with it all its nodes.
   Task<void> close(Deadline deadline);
   // Leaves it on the server, for whoever has its key; it expires unless somebody comes.
@@ -82,6 +85,7 @@ class Session final : private ConnectionListener {
   Task<Result<void>> try_to_open();
   // Nothing to say to the next server if the first word of this one was final.
   Task<Result<void>> try_server(const Endpoint& endpoint, Deadline deadline);
+  void report_try(const Endpoint& endpoint, const Result<void>& tried) const;
   void on_event(const WatchEvent& event) override;
   void on_answered(BootTime sent_at, bool write, std::int64_t zxid) override;
   void on_closed(const std::string& why) override;

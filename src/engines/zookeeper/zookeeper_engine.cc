@@ -386,7 +386,7 @@ Task<Result<void>> ZooKeeperEngine::move_to(const Claims::State& state, SessionR
   if (error == Error::no_node || error == Error::bad_version) {
     co_return Renewals::not_held(state->claim.name);
   }
-  co_return nodes_.failure_of(error, "moving", from);
+  co_return nodes_.failure_of(*session, error, "moving", from);
 }
 
 // ---- Showing and breaking ----------------------------------------------------------------------

@@ -78,4 +78,9 @@ Failure failure_of(const Settings& settings, const SqlError& error) {
                           why.empty() ? error.message : why + " (" + error.message + ")");
 }
 
+Failure reported_failure(Runtime& runtime, const Settings& settings, const SqlError& error) {
+  return reported(runtime, settings.connection.endpoint, error, trouble_with(error),
+                  failure_of(settings, error));
+}
+
 }  // namespace holdfast::internal::mysql

@@ -19,5 +19,7 @@ bool refuses_user(const SqlError& error);
 // How an error reads to a user; unknown if the request may have been executed. A server that can only be read is
 // unreachable: it may be written again in a moment, and where it is one of several, another may be already.
 Failure failure_of(const Settings& settings, const SqlError& error);
+// The same; the observer hears of it.
+Failure reported_failure(Runtime& runtime, const Settings& settings, const SqlError& error);
 
 }  // namespace holdfast::internal::mysql

@@ -40,7 +40,7 @@ Task<Result<NewSession>> open_session(Runtime& runtime, const Settings& settings
     for (SqlStatement& statement : more(**made)) statements.push_back(std::move(statement));
   }
   SqlOutcome outcome = co_await (*made)->run(std::move(statements), deadline);
-  if (!outcome.ok()) co_return failure_of(settings, never_run(*outcome.error));
+  if (!outcome.ok()) co_return reported_failure(runtime, settings, never_run(*outcome.error));
   NewSession session{.connection = std::move(made).value(), .answers = std::move(outcome.results)};
   session.answers.erase(session.answers.begin());
   co_return session;

@@ -60,4 +60,10 @@ Failure failure_of(const Settings& settings, const SqlError& error, std::string_
   return settings.failure(may_pass(error) ? Code::unreachable : Code::misconfigured, error.message);
 }
 
+Failure reported_failure(Runtime& runtime, const Settings& settings, const SqlError& error,
+                         std::string_view rights) {
+  return reported(runtime, settings.login.endpoint, error, trouble_with(error),
+                  failure_of(settings, error, rights));
+}
+
 }  // namespace holdfast::internal::postgres

@@ -25,5 +25,8 @@ bool refuses_user(const SqlError& error);
 // repeated there. A server that stands alone is misconfigured: somebody made it read-only, or the URL leads to a
 // standby, and to ask again and again would hide that.
 Failure failure_of(const Settings& settings, const SqlError& error, std::string_view rights = {});
+// The same; the observer hears of it.
+Failure reported_failure(Runtime& runtime, const Settings& settings, const SqlError& error,
+                         std::string_view rights = {});
 
 }  // namespace holdfast::internal::postgres

@@ -77,7 +77,7 @@ Task<Result<NewSession>> open_session(Runtime& runtime, const Settings& settings
     for (SqlStatement& statement : more(**made)) statements.push_back(std::move(statement));
   }
   SqlOutcome outcome = co_await (*made)->run(std::move(statements), deadline);
-  if (!outcome.ok()) co_return failure_of(settings, never_run(*outcome.error));
+  if (!outcome.ok()) co_return reported_failure(runtime, settings, never_run(*outcome.error));
   if (outcome.results.front().empty()) {
     co_return settings.failure(Code::misconfigured, kNoPooling);
   }
