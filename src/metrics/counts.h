@@ -2,14 +2,21 @@
 // rendered from a copy, outside of it.
 //
 // A call waits from on_wait to on_granted or on_refused. A hold begins with on_granted, and ends with the first of
-// on_lost and on_released. Some ends are told to nobody: a lease that is detached lives on as a handle. So a hold also
-// stops counting at its valid_until, and is forgotten a while after.
+// on_lost and on_released. Some ends are told to nobody: those of handles. So a hold also stops counting at its
+// valid_until, and is forgotten a while after.
+//
+// A hand-over is from the end of an exclusive hold to the next grant, if that call waited at the end. Whoever waits can
+// hear of the grant before the releaser hears that its release succeeded:
+//
+//   A: hold ──release─────────────────────on_released(A)     B was granted after A, so A had ended:
+//   B: wait ──────────────on_granted(B)                       zero, at the release
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -25,12 +32,19 @@ class Metrics::Counts {
   explicit Counts(MetricsOptions options);
 
   using ByMode = std::array<internal::Series*, 3>;  // null: nothing has happened in this mode
+  // A lock that is counted by its own name. The moment is that of the last exclusive hold's end, until the next grant.
+  struct Lock {
+    ByMode series{};
+    std::optional<BootTime> free_since{};
+    ClaimId newest{};  // the last one that was granted
+    internal::Series* newest_series = nullptr;
+  };
   // The counts of one engine's locks; for the calls below only. Never moved or removed.
   struct EngineCounts {
     std::string label;
-    std::unordered_map<std::string, ByMode> names;  // by the names' bytes
-    ByMode others{};                                // of all names beyond the limit
-    std::uint64_t warnings = 0;
+    std::unordered_map<std::string, Lock> names;  // by the names' bytes
+    ByMode others{};                              // of all names beyond the limit
+    internal::EngineSeries own{};
   };
   EngineCounts& engine(std::string_view label);
 
@@ -42,6 +56,7 @@ class Metrics::Counts {
   void fail_renewal(EngineCounts& engine, const Hold& hold, Code why);
   void lose(EngineCounts& engine, const Hold& hold);
   void release(EngineCounts& engine, const Hold& hold, const Result<bool>& how);
+  void hear(EngineCounts& engine, const ServerEvent& event);
   void warn(EngineCounts& engine);
 
   internal::Snapshot snapshot();
@@ -57,9 +72,21 @@ class Metrics::Counts {
     BootTime since;
     BootTime valid_until;
   };
+  // What a claim is counted in; no lock: beyond the limit of names.
+  struct Place {
+    Lock* lock;
+    Series& series;
+  };
 
-  Series& series_of(EngineCounts& engine, const Claim& claim) HOLDFAST_NEEDS_LOCK(mutex_);
-  void end_hold(const ClaimId& id, BootTime now) HOLDFAST_NEEDS_LOCK(mutex_);
+  Place place_of(EngineCounts& engine, const Claim& claim) HOLDFAST_NEEDS_LOCK(mutex_);
+  Series& series_of(EngineCounts& engine, const Claim& claim) HOLDFAST_NEEDS_LOCK(mutex_) {
+    return place_of(engine, claim).series;
+  }
+  static void hand_over(Lock& lock, Series& series, const ClaimId& id, BootTime waits_since,
+                        BootTime now);
+  static void free(Lock& lock, const ClaimId& id, BootTime now);
+  // When the hold surely was one for the last time; none: it had ended before.
+  std::optional<BootTime> end_hold(const ClaimId& id, BootTime now) HOLDFAST_NEEDS_LOCK(mutex_);
   void forget_expired(BootTime now) HOLDFAST_NEEDS_LOCK(mutex_);
 
   const std::size_t max_names_;

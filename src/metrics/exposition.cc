@@ -25,14 +25,20 @@ class Page {
   }
 
   void outcome(const std::string& labels, std::string_view outcome, std::uint64_t value) {
-    add(name_, "{", labels, ",outcome=\"", outcome, "\"} ", std::to_string(value), "\n");
+    labelled(labels, "outcome", outcome, value);
+  }
+
+  void labelled(const std::string& labels, std::string_view label, std::string_view of,
+                std::uint64_t value) {
+    add(name_, "{", labels, ",", label, "=\"", of, "\"} ", std::to_string(value), "\n");
   }
 
   // Failures of a kind that never came are left out.
-  void failures(const std::string& labels, const Outcomes& outcomes) {
+  void failures(const std::string& labels, const Outcomes& outcomes,
+                std::string_view label = "outcome") {
     for (std::size_t i = 0; i < kCodes; ++i) {
       if (outcomes.failures[i] == 0) continue;
-      outcome(labels, code_name(static_cast<Code>(i)), outcomes.failures[i]);
+      labelled(labels, label, code_name(static_cast<Code>(i)), outcomes.failures[i]);
     }
   }
 
@@ -94,6 +100,12 @@ void add_holds(Page& page, const std::vector<Series>& series) {
   page.metric("holdfast_hold_seconds", "histogram",
               "Time from a grant to the release or loss of the lease.");
   for (const Series& one : series) page.histogram(one.labels, one.holds);
+  page.metric(
+      "holdfast_handover_seconds", "histogram",
+      "Time from the end of an exclusive hold to the grant of a call that was waiting then.");
+  for (const Series& one : series) {
+    if (one.handovers.any()) page.histogram(one.labels, one.handovers);
+  }
   page.metric("holdfast_renewals_total", "counter", "Renewals of leases, by outcome.");
   for (const Series& one : series) {
     page.outcome(one.labels, "renewed", one.renewals.successes);
@@ -106,6 +118,23 @@ void add_holds(Page& page, const std::vector<Series>& series) {
     page.outcome(one.labels, "released", one.releases.successes);
     page.failures(one.labels, one.releases);
   }
+}
+
+void add_engines(Page& page, const std::vector<EngineSeries>& engines) {
+  page.metric("holdfast_connection_events_total", "counter",
+              "Connections to the engine's servers that were made or ended, by event.");
+  for (const EngineSeries& one : engines) {
+    for (std::size_t i = 0; i < kServerEvents; ++i) {
+      const char* event = server_event_name(static_cast<ServerEventKind>(i));
+      page.labelled(one.labels, "event", event, one.connections[i]);
+    }
+  }
+  page.metric("holdfast_server_errors_total", "counter",
+              "Requests that a server refused with an error of its own, by code.");
+  for (const EngineSeries& one : engines) page.failures(one.labels, one.server_errors, "code");
+  page.metric("holdfast_warnings_total", "counter",
+              "Warnings about an engine that may not keep its promises; the texts are in the log.");
+  for (const EngineSeries& one : engines) page.sample(one.labels, one.warnings);
 }
 
 }  // namespace
@@ -132,9 +161,7 @@ std::string exposition(const Snapshot& snapshot) {
   Page page;
   add_calls(page, snapshot.series);
   add_holds(page, snapshot.series);
-  page.metric("holdfast_warnings_total", "counter",
-              "Warnings about an engine that may not keep its promises; the texts are in the log.");
-  for (const Warnings& one : snapshot.warnings) page.sample(one.labels, one.count);
+  add_engines(page, snapshot.engines);
   return page.take();
 }
 

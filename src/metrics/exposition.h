@@ -1,7 +1,6 @@
 // The text format of Prometheus, version 0.0.4: pure functions.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,16 +10,11 @@
 
 namespace holdfast::internal {
 
-struct Warnings {
-  std::string labels;
-  std::uint64_t count = 0;
-};
-
 // The exposed samples. The labels of each are unlike those of all others of its kind: Prometheus refuses a page on
 // which a sample comes twice.
 struct Snapshot {
   std::vector<Series> series;
-  std::vector<Warnings> warnings;
+  std::vector<EngineSeries> engines;
 };
 
 // Any bytes as the value of a label, between quotes: UTF-8, bounded, on one line. Different bytes can become the same.

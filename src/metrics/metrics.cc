@@ -45,6 +45,7 @@ class Metrics::Counter final : public Observer {
     if (next_) next_->on_released(hold, how);
   }
   void on_server(const ServerEvent& event) override {
+    counts_->hear(engine_, event);
     if (next_) next_->on_server(event);
   }
   void on_warning(const std::string& text) override {

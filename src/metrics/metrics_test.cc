@@ -1,112 +1,19 @@
-// Metrics of clients in a TestWorld, read back by a parser of Prometheus' text format that is stricter than Prometheus:
-// a page that it accepts, promtool accepts.
+// Metrics of clients in a TestWorld, read back by a strict parser.
 #include "holdfast/metrics.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cmath>
-#include <map>
-#include <regex>
-#include <set>
-#include <sstream>
 #include <thread>
 
-#include "holdfast/testing.h"
 #include "metrics/exposition.h"
+#include "metrics/metrics_testing.h"
 
 namespace holdfast {
 namespace {
 
+using namespace metrics_testing;       // NOLINT(google-build-using-namespace): test code
 using namespace std::chrono_literals;  // NOLINT(google-build-using-namespace): test code
-
-// ---- The parser --------------------------------------------------------------------------------
-
-// Samples by name and labels, as they are written.
-using Samples = std::map<std::string, double>;
-
-class Parser {
- public:
-  Samples parse(const std::string& page) {
-    EXPECT_TRUE(page.ends_with('\n'));
-    std::istringstream lines(page);
-    for (std::string line; std::getline(lines, line);) read(line);
-    return samples_;
-  }
-
- private:
-  void read(const std::string& line) {
-    static const std::regex help("# HELP ([a-z_]+) ([^\\\\]+)");
-    static const std::regex type("# TYPE ([a-z_]+) (counter|gauge|histogram)");
-    static const std::regex sample(
-        R"re(([a-z_]+)\{([a-z]+="([^"\\]|\\["\\n])*"(,[a-z]+="([^"\\]|\\["\\n])*")*)\} (\S+))re");
-    std::smatch part;
-    if (std::regex_match(line, part, help)) {
-      metric_ = part[1];
-      EXPECT_TRUE(metrics_.insert(metric_).second) << "twice: " << line;
-    } else if (std::regex_match(line, part, type)) {
-      EXPECT_EQ(part[1], metric_) << line;
-      type_ = part[2];
-      EXPECT_EQ(type_ == "counter", metric_.ends_with("_total")) << line;
-    } else if (std::regex_match(line, part, sample)) {
-      EXPECT_TRUE(samples_.emplace(line.substr(0, line.rfind(' ')), std::stod(part[6])).second)
-          << "twice: " << line;
-      if (type_ == "histogram") {
-        read_bucket(part[1], part[2], std::stod(part[6]));
-      } else {
-        EXPECT_EQ(part[1], metric_) << line;
-      }
-    } else {
-      ADD_FAILURE() << "no line of the format: " << line;
-    }
-  }
-
-  // Buckets go up in bound and count, the last one is +Inf and equals _count.
-  void read_bucket(const std::string& name, const std::string& labels, double value) {
-    if (name == metric_ + "_bucket") {
-      const std::string bound = labels.substr(labels.rfind("le=\"") + 4);
-      EXPECT_GT(std::stod(bound), bound_) << labels;
-      EXPECT_GE(value, in_buckets_) << labels;
-      bound_ = std::stod(bound);
-      in_buckets_ = value;
-    } else if (name == metric_ + "_count") {
-      EXPECT_EQ(bound_, HUGE_VAL) << labels;
-      EXPECT_EQ(value, in_buckets_) << labels;
-      bound_ = in_buckets_ = -1;
-    } else {
-      EXPECT_EQ(name, metric_ + "_sum") << labels;
-    }
-  }
-
-  Samples samples_;
-  std::set<std::string> metrics_;
-  std::string metric_;
-  std::string type_;
-  double bound_ = -1;
-  double in_buckets_ = -1;
-};
-
-Samples parsed(const Metrics& metrics) { return Parser().parse(metrics.text()); }
-
-// One sample of a mutex on engine "test", -1 if it is not there.
-double of(const Metrics& metrics, const std::string& metric, const std::string& name,
-          const std::string& more = "") {
-  const Samples samples = parsed(metrics);
-  const auto found = samples.find("holdfast_" + metric + "{engine=\"test\",name=\"" + name +
-                                  "\",mode=\"exclusive\"" + more + "}");
-  return found == samples.end() ? -1 : found->second;
-}
-
-std::string outcome(const std::string& outcome) { return ",outcome=\"" + outcome + "\""; }
-
-struct MetricsTest : testing::Test {
-  Client client(std::shared_ptr<Observer> next = {}) {
-    return world.client({.observer = metrics.observer("test", std::move(next))});
-  }
-
-  TestWorld world;
-  Metrics metrics{{.clock = [this] { return world.now(); }}};
-};
 
 // ---- The format --------------------------------------------------------------------------------
 
@@ -250,16 +157,33 @@ TEST_F(MetricsTest, ADetachedLeaseIsHeldUntilItsTtlEndsOrItIsAdopted) {
   EXPECT_EQ(of(metrics, "losses_total", "x"), 0);
 }
 
-TEST_F(MetricsTest, AHandleIsGrantedButNotHeldUntilItIsAdopted) {
+TEST_F(MetricsTest, AHandleIsHeldUntilItsTtlEndsOrItIsAdoptedAndReleased) {
   Client one = client();
-  const Handle handle = one.mutex("x").acquire_detached({}).value();
+  const Handle handle = one.mutex("x", {.ttl = 30s}).acquire_detached({}).value();
   EXPECT_EQ(of(metrics, "acquisitions_total", "x", outcome("granted")), 1);
-  EXPECT_EQ(of(metrics, "locks_held", "x"), 0);
+  EXPECT_EQ(of(metrics, "locks_held", "x"), 1);
   Lease adopted = one.adopt(handle).value();
   EXPECT_EQ(of(metrics, "locks_held", "x"), 1);
   ASSERT_TRUE(adopted.release().ok());
   EXPECT_EQ(of(metrics, "locks_held", "x"), 0);
   EXPECT_EQ(of(metrics, "hold_seconds_count", "x"), 1);
+  ASSERT_TRUE(one.mutex("x", {.ttl = 30s}).acquire_detached({}).ok());
+  EXPECT_EQ(of(metrics, "locks_held", "x"), 1);
+  world.advance(30s);
+  EXPECT_EQ(of(metrics, "locks_held", "x"), 0);
+  EXPECT_EQ(of(metrics, "hold_seconds_count", "x"), 1);
+}
+
+// As the daemon keeps those for its clients.
+TEST_F(MetricsTest, ALeaseThatOutlivesItsProcessIsHeldUntilItIsReleased) {
+  Client one = client();
+  const LockOptions options{.ttl = 30s, .auto_renew = false, .outlives_process = true};
+  Lease lease = one.mutex("x", options).acquire().value();
+  EXPECT_EQ(of(metrics, "locks_held", "x"), 1);
+  world.advance(2s);
+  ASSERT_TRUE(lease.release().ok());
+  EXPECT_EQ(of(metrics, "locks_held", "x"), 0);
+  EXPECT_EQ(of(metrics, "hold_seconds_sum", "x"), 2);
 }
 
 TEST_F(MetricsTest, NamesBeyondTheLimitAreCountedTogether) {
@@ -291,6 +215,47 @@ TEST_F(MetricsTest, EnginesAndModesAreCountedApart) {
   EXPECT_EQ(samples.at(R"(holdfast_warnings_total{engine="a"})"), 0);
 }
 
+TEST_F(MetricsTest, WhatHappensToConnectionsIsCountedByEngine) {
+  const auto one = metrics.observer("test");
+  const auto other = metrics.observer("other");
+  for (int i = 0; i < 1000; ++i) {
+    one->on_server({ServerEventKind::reconnected, "10.0.0." + std::to_string(i)});
+  }
+  const Failure down(Code::unreachable, "down");
+  one->on_server({ServerEventKind::connect_failed, "10.0.0.1", down});
+  one->on_server({ServerEventKind::error, "10.0.0.1", Failure(Code::exhausted, "full")});
+  one->on_server({ServerEventKind::error, "10.0.0.1"});
+  const Samples samples = parsed(metrics);
+  const auto events = [&](const std::string& engine, const std::string& event) {
+    return samples.at("holdfast_connection_events_total{engine=\"" + engine + "\",event=\"" +
+                      event + "\"}");
+  };
+  EXPECT_EQ(events("test", "reconnected"), 1000);
+  EXPECT_EQ(events("test", "connect_failed"), 1);
+  EXPECT_EQ(events("test", "disconnected"), 0);
+  EXPECT_EQ(events("other", "connected"), 0);
+  EXPECT_EQ(samples.at(R"(holdfast_server_errors_total{engine="test",code="exhausted"})"), 1);
+  EXPECT_EQ(samples.at(R"(holdfast_server_errors_total{engine="test",code="unknown"})"), 1);
+  EXPECT_EQ(samples.size(), 2 * (4 + 1) + 2U);
+}
+
+TEST_F(MetricsTest, AHundredThousandNamesMakeAPageOfAHundred) {
+  const auto observer = metrics.observer("test");
+  const auto use = [&](std::uint64_t i) {
+    const ClaimId id = numbered_id(i);
+    const Claim claim{.name = "n" + std::to_string(i), .id = id, .call = id};
+    observer->on_wait(claim);
+    observer->on_granted({claim, Token(i)}, world.now() + 30s);
+    observer->on_released({claim, Token(i)}, true);
+  };
+  for (std::uint64_t i = 1; i <= 1000; ++i) use(i);
+  const std::string page = metrics.text();
+  for (std::uint64_t i = 1001; i <= 100'000; ++i) use(i);
+  EXPECT_LT(metrics.text().size(), page.size() + 1000);  // longer numbers
+  EXPECT_EQ(of(metrics, "acquisitions_total", "(other)", outcome("granted")), 99'900);
+  EXPECT_EQ(of(metrics, "locks_held", "(other)"), 0);
+}
+
 TEST_F(MetricsTest, AllIsPassedOn) {
   struct Next : Observer {
     void on_wait(const Claim&) override { heard += "wait "; }
@@ -301,6 +266,9 @@ TEST_F(MetricsTest, AllIsPassedOn) {
     void on_renewal_failed(const Hold&, const Failure&) override { heard += "renewal_failed "; }
     void on_lost(const Hold&, BootTime) override { heard += "lost "; }
     void on_released(const Hold&, const Result<bool>&) override { heard += "released "; }
+    void on_server(const ServerEvent& event) override {
+      heard += server_event_name(event.kind) + std::string(" ");
+    }
     void on_warning(const std::string& text) override { heard += text; }
     std::string heard;
   };
@@ -316,8 +284,10 @@ TEST_F(MetricsTest, AllIsPassedOn) {
   observer->on_renewal_failed({claim, Token(1)}, failure);
   observer->on_lost({claim, Token(1)}, {});
   observer->on_released({claim, Token(1)}, failure);
+  observer->on_server({ServerEventKind::reconnected, "127.0.0.1:1"});
   observer->on_warning("warning");
-  EXPECT_EQ(next->heard, "wait retry refused granted renewed renewal_failed lost released warning");
+  EXPECT_EQ(next->heard,
+            "wait retry refused granted renewed renewal_failed lost released reconnected warning");
   EXPECT_EQ(parsed(metrics).at(R"(holdfast_warnings_total{engine="test"})"), 1);
   EXPECT_EQ(of(metrics, "releases_total", "x", outcome("unreachable")), 1);
 }

@@ -1,4 +1,4 @@
-// Series: what is counted for one lock in one mode. Values; guarded by whoever owns them.
+// Series: what is counted for one lock in one mode; EngineSeries: for an engine. Values; guarded by whoever owns them.
 #pragma once
 
 #include <algorithm>
@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "holdfast/observer.h"
 #include "holdfast/result.h"
 #include "holdfast/time.h"
 
@@ -70,6 +71,7 @@ struct Series {
   Histogram granted_waits;
   Histogram refused_waits;
   Histogram holds;
+  Histogram handovers;
   Outcomes renewals;
   Outcomes releases;
   Outcomes retries;  // failures only
@@ -77,6 +79,16 @@ struct Series {
   // Gauges, counted when they are asked for.
   std::uint64_t held = 0;
   std::uint64_t waiting = 0;
+};
+
+inline constexpr std::size_t kServerEvents = static_cast<std::size_t>(ServerEventKind::error);
+
+// Not by server: their addresses come and go with each failover, and would be series without bound.
+struct EngineSeries {
+  std::string labels;
+  std::array<std::uint64_t, kServerEvents> connections{};  // all kinds of events but errors
+  Outcomes server_errors;                                  // failures only
+  std::uint64_t warnings = 0;
 };
 
 }  // namespace holdfast::internal
