@@ -51,7 +51,7 @@ bool DeadlockWatch::update() {
 
 Json DeadlockWatch::json() const {
   Json object = {{"deadlocks", Json::array()}};
-  for (const Deadlock& deadlock : found_) object["deadlocks"].push_back(to_json(deadlock));
+  for (const Deadlock& deadlock : found_) object["deadlocks"].push_back(cli::to_json(deadlock));
   return object;
 }
 

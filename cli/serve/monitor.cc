@@ -94,6 +94,7 @@ Awaitable<void> Monitor::watch(Watched& watched) {
         co_await initiate(std::move(call), net::use_awaitable);
     if (stopping_) co_return;
     watched.looked = true;
+    watched.took = Clock::now() - begun;
     if (locks) {
       watched.failure.reset();
       update(watched, *locks);

@@ -36,6 +36,7 @@ struct Watched {
   std::optional<Failure> failure{};  // of the last look
   bool looked = false;
   std::chrono::steady_clock::time_point at{};  // of the last look that succeeded
+  std::chrono::steady_clock::duration took{};  // the last look
   std::deque<ContentionPoint> points{};
   std::string told{};  // what was last said of the engine
   std::unique_ptr<net::steady_timer> timer{};
@@ -56,6 +57,7 @@ class Monitor {
   Awaitable<Response> engines_of(Request request);
 
   const std::vector<std::unique_ptr<Watched>>& watched() const { return watched_; }
+  const DeadlockWatch& deadlock_watch() const { return deadlocks_; }
 
  private:
   Awaitable<void> watch(Watched& watched);
