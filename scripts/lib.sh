@@ -34,6 +34,8 @@ ETCD_PACKAGES=(etcd-server etcd-client openssl golang-go golang-etcd-server-dev)
 MYSQL_PACKAGES=(mariadb-server galera-4 rsync openssl)
 POSTGRESQL_PACKAGES=(postgresql pgbouncer openssl)
 MEMCACHED_PACKAGES=(memcached)
+# Metrics are shown to a real Prometheus.
+METRICS_PACKAGES=(prometheus python3-yaml)
 ENGINE_PACKAGES=("${SQLITE_PACKAGES[@]}" "${REDIS_PACKAGES[@]}" "${ZOOKEEPER_PACKAGES[@]}"
   "${ETCD_PACKAGES[@]}" "${MYSQL_PACKAGES[@]}" "${POSTGRESQL_PACKAGES[@]}"
   "${MEMCACHED_PACKAGES[@]}")
