@@ -25,6 +25,8 @@ FUZZ_PACKAGES=(clang-19 libclang-rt-19-dev llvm-19 cmake ninja-build pkg-config 
 
 # The tests of shell completion run it in the shells. (bash runs this script.)
 CLI_PACKAGES=(zsh fish)
+# Those of metrics show them to a Prometheus.
+METRICS_PACKAGES=(prometheus python3-yaml)
 
 # Needed by the tests of an engine, beside the build. SQLite is embedded and needs nothing.
 SQLITE_PACKAGES=()
@@ -34,8 +36,6 @@ ETCD_PACKAGES=(etcd-server etcd-client openssl golang-go golang-etcd-server-dev)
 MYSQL_PACKAGES=(mariadb-server galera-4 rsync openssl)
 POSTGRESQL_PACKAGES=(postgresql pgbouncer openssl)
 MEMCACHED_PACKAGES=(memcached)
-# Metrics are shown to a real Prometheus.
-METRICS_PACKAGES=(prometheus python3-yaml)
 ENGINE_PACKAGES=("${SQLITE_PACKAGES[@]}" "${REDIS_PACKAGES[@]}" "${ZOOKEEPER_PACKAGES[@]}"
   "${ETCD_PACKAGES[@]}" "${MYSQL_PACKAGES[@]}" "${POSTGRESQL_PACKAGES[@]}"
   "${MEMCACHED_PACKAGES[@]}")

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any, Callable
 from urllib.parse import quote
 
-COMMAND = os.path.abspath(os.environ.get("HOLDFAST_COMMAND", "build/release/cli/holdfast"))
-PROGRAM = os.path.abspath(os.environ.get("HOLDFAST_METRICS_PROGRAM", "build/release/tests/metrics/metrics_program"))
-SOURCE = Path(os.environ.get("HOLDFAST_SOURCE_DIR", "."))
+SOURCE = Path(__file__).resolve().parents[2]
+COMMAND = os.environ.get("HOLDFAST_COMMAND", str(SOURCE / "build/release/cli/holdfast"))
+PROGRAM = os.environ.get("HOLDFAST_METRICS_PROGRAM", str(SOURCE / "build/release/tests/metrics/metrics_program"))
 TOKEN = "an-unlikely-token-of-a-test"
 PATIENCE_S = 120.0  # other tests may take the machine
 
@@ -44,14 +44,22 @@ def answers(port: int) -> bool:
 
 
 class Process:
-    """A child that ends with `with`, at the latest."""
+    """A child that runs inside `with`."""
 
     def __init__(self, words: list[str], **options: Any) -> None:
         self.words, self.options = words, options
-        self.start()
 
     def start(self) -> None:
+        """Returns when it answers."""
         self.child = subprocess.Popen(self.words, text=True, **self.options)
+        try:
+            until(self.ready, f"{self.words[0]} answers")
+        except BaseException:
+            self.stop(signal.SIGKILL)
+            raise
+
+    def ready(self) -> bool:
+        raise NotImplementedError
 
     def stop(self, how: int = signal.SIGTERM) -> None:
         if self.child.poll() is None:
@@ -65,6 +73,7 @@ class Process:
                     pipe.close()
 
     def __enter__(self) -> Any:
+        self.start()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -78,16 +87,18 @@ class Redis(Process):
         super().__init__(["redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--save", "", "--dir", directory],
                          stdout=subprocess.DEVNULL)
 
-    def start(self) -> None:
-        super().start()
-        until(lambda: answers(self.port), "Redis answers")
+    def ready(self) -> bool:
+        return answers(self.port)
 
 
 class Program(Process):
     def __init__(self, url: str) -> None:
         super().__init__([PROGRAM, url], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def ready(self) -> bool:
         assert self.child.stdout
         self.port = int(self.child.stdout.readline())
+        return True
 
     def page(self) -> str:
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_S)
@@ -109,7 +120,9 @@ class Daemon(Process):
         super().__init__([COMMAND, f"--on=redis={url}", "serve", f"--listen=127.0.0.1:{self.port}",
                           f"--tls-cert={self.certificate}", f"--tls-key={key}", f"--token-file={token_file}"],
                          stdout=subprocess.DEVNULL)
-        until(lambda: answers(self.port), "the daemon answers")
+
+    def ready(self) -> bool:
+        return answers(self.port)
 
     def connection(self) -> http.client.HTTPSConnection:
         context = ssl.create_default_context(cafile=self.certificate)
@@ -143,7 +156,7 @@ class Prometheus(Process):
         self.port = free_port()
         config = {
             "global": {"scrape_interval": "500ms", "scrape_timeout": "500ms", "evaluation_interval": "1s"},
-            "rule_files": [str(SOURCE.resolve() / "docs/metrics/alerts.yml")],
+            "rule_files": [str(SOURCE / "docs/metrics/alerts.yml")],
             "scrape_configs": [
                 {"job_name": "holdfast", "scheme": "https", "static_configs": [{"targets": [f"127.0.0.1:{daemon.port}"]}],
                  "authorization": {"credentials_file": f"{daemon.directory}/token"}, "tls_config": {"ca_file": daemon.certificate}},
@@ -155,7 +168,6 @@ class Prometheus(Process):
         self.log = open(f"{directory}/prometheus.log", "w+", encoding="utf-8")
         super().__init__(["prometheus", f"--config.file={path}", f"--storage.tsdb.path={directory}/tsdb",
                           f"--web.listen-address=127.0.0.1:{self.port}"], stdout=self.log, stderr=self.log)
-        until(self.ready, "Prometheus is ready")
 
     def stop(self, how: int = signal.SIGTERM) -> None:
         super().stop(how)
