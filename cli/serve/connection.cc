@@ -59,6 +59,7 @@ Request to_request(Message& message, std::stop_token gone) {
   Request request;
   request.method = std::string(message.method_string());
   request.target = std::string(message.target());
+  request.received = BootClock::now();
   request.gone = std::move(gone);
   for (const auto& field : message) {
     auto [at, first] = request.headers.try_emplace(

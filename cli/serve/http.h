@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "holdfast/time.h"
 #include "session.h"
 
 namespace holdfast::cli::serve {
@@ -29,6 +30,7 @@ struct Request {
   std::map<std::string, std::string> query;    // percent-decoded
   std::map<std::string, std::string> headers;  // names in lower case
   std::string body;
+  BootTime received{};   // when it was whole: its sender counts what is left from before that
   std::stop_token gone;  // triggered when the peer closes its connection
 
   // Empty if there is none.

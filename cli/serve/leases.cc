@@ -68,13 +68,16 @@ void release_later(Lease lease) {
   }
 }
 
-long long valid_for_ms(const Lease& lease) {
-  if (!lease.held()) return 0;
-  return std::max(0LL, to_ms(lease.valid_until() - BootClock::now()));
+void put_validity(Json& object, const Lease& lease, BootTime received) {
+  const BootTime now = BootClock::now();
+  const Duration left = lease.valid_until() - now;
+  const bool held = lease.held() && left > Duration::zero();
+  object["valid_for_ms"] = held ? to_ms(left) : 0;
+  object["valid_from_send_ms"] = held ? to_ms(now - received + left) : 0;
 }
 
-Json to_json(const ServedEngine& engine, const Lease& lease, Duration ttl,
-             const std::string& text) {
+Json to_json(const ServedEngine& engine, const Lease& lease, Duration ttl, const std::string& text,
+             BootTime received) {
   Json object;
   if (!text.empty()) object["lease"] = text;
   object["engine"] = engine.name;
@@ -83,7 +86,7 @@ Json to_json(const ServedEngine& engine, const Lease& lease, Duration ttl,
   object["mode"] = mode_name(lease.mode());
   object["token"] = lease.token().value();
   object["ttl_ms"] = to_ms(ttl);
-  object["valid_for_ms"] = valid_for_ms(lease);
+  put_validity(object, lease, received);
   return object;
 }
 

@@ -56,10 +56,14 @@ class Leases {
 // Gives the lock back without waiting for that.
 void release_later(Lease lease);
 
-// {"lease", "engine", "name", "path", "mode", "token", "ttl_ms", "valid_for_ms"}
-Json to_json(const ServedEngine& engine, const Lease& lease, Duration ttl, const std::string& text);
+// {"lease", "engine", "name", "path", "mode", "token", "ttl_ms", "valid_for_ms", "valid_from_send_ms"}
+Json to_json(const ServedEngine& engine, const Lease& lease, Duration ttl, const std::string& text,
+             BootTime received);
 
-// How long it is surely held, by this machine's clock; not more than is left.
-long long valid_for_ms(const Lease& lease);
+// How long it is surely held, by this machine's clock; not more than is left. "valid_for_ms" counts from now, which the
+// client cannot know; "valid_from_send_ms" from when its request was here, which was after it was sent. So the client
+// adds that to its own clock as it was before it sent the request, and is never late, however long the answer or an
+// event of the stream takes to reach it.
+void put_validity(Json& object, const Lease& lease, BootTime received);
 
 }  // namespace holdfast::cli::serve

@@ -49,8 +49,9 @@ Awaitable<Result<Lease>> LockApi::take(ServedEngine& engine, const Asked& asked,
   co_return co_await initiate(std::move(call), net::use_awaitable);
 }
 
-Response LockApi::granted(const std::shared_ptr<KeptLease>& kept) const {
-  Response response = json_response(to_json(*kept->engine, kept->lease, kept->ttl, kept->text));
+Response LockApi::granted(const std::shared_ptr<KeptLease>& kept, BootTime received) const {
+  Response response =
+      json_response(to_json(*kept->engine, kept->lease, kept->ttl, kept->text, received));
   response.headers.emplace_back("Holdfast-Token", kept->lease.token().str());
   return response;
 }
@@ -75,7 +76,7 @@ Awaitable<Response> LockApi::acquire_once(Request request, ServedEngine& engine,
     co_return response_to(Problem{503, "cancelled", "the client has gone"});
   }
   const auto kept = leases_.keep(engine, std::move(*lease), asked.ttl);
-  Response response = granted(kept);
+  Response response = granted(kept, request.received);
   response.written = [this, kept](bool whole) {
     if (!whole) leases_.forget(*kept);
   };
@@ -124,7 +125,7 @@ Awaitable<Response> LockApi::acquire_by_key(Request request, ServedEngine& engin
     }
   }
   if (--attempt->askers == 0 && !attempt->over) attempt->stop.request_stop();
-  if (attempt->kept && !attempt->kept->over) co_return granted(attempt->kept);
+  if (attempt->kept && !attempt->kept->over) co_return granted(attempt->kept, request.received);
   if (attempt->failure) co_return response_to(*attempt->failure);
   if (attempt->kept)
     co_return response_to(
@@ -150,14 +151,14 @@ Awaitable<Response> LockApi::renew(Request request) {
     } else {
       kept = leases_.keep(*named.engine, std::move(*lease), ttl);
     }
-    co_return granted(kept);
+    co_return granted(kept, request.received);
   }
   Async<Result<void>> call = kept->lease.async_renew();
   const Result<void> renewed = co_await initiate(std::move(call), net::use_awaitable);
   if (!renewed) co_return response_to(renewed.failure());
   if (kept->over)
     co_return response_to(Problem{410, "not_held", "the lease was released meanwhile"});
-  co_return granted(kept);
+  co_return granted(kept, request.received);
 }
 
 Awaitable<Response> LockApi::release(Request request) {
@@ -184,8 +185,12 @@ namespace {
 // The lease in a stream of events: it is renewed here, and given back when the stream ends, in whatever way.
 class Held {
  public:
-  Held(net::io_context& context, ServedEngine& engine, Lease lease, Duration ttl)
-      : engine_(engine), lease_(std::move(lease)), ttl_(ttl), timer_(context) {}
+  Held(net::io_context& context, ServedEngine& engine, Lease lease, Duration ttl, BootTime received)
+      : engine_(engine),
+        lease_(std::move(lease)),
+        ttl_(ttl),
+        received_(received),
+        timer_(context) {}
   ~Held() {
     if (lease_) release_later(std::move(lease_));
   }
@@ -200,7 +205,7 @@ class Held {
     const std::stop_callback on_lost(lease_.lost(), wake);
     const std::stop_callback on_gone(gone, wake);
     // (GCC 12 wants no braces inside co_await.)
-    std::string text = event_text("granted", to_json(engine_, lease_, ttl_, ""));
+    std::string text = event_text("granted", to_json(engine_, lease_, ttl_, "", received_));
     bool told = co_await sink.send(std::move(text));
     const Duration pause = std::clamp<Duration>(ttl_ / 3, kShortest, kLongest);
     while (told && !gone.stop_requested() && lease_.held()) {
@@ -208,7 +213,9 @@ class Held {
       boost::system::error_code ignored;
       co_await timer_.async_wait(net::redirect_error(net::use_awaitable, ignored));
       if (gone.stop_requested() || !lease_.held()) break;
-      text = event_text("renewed", Json{{"valid_for_ms", valid_for_ms(lease_)}});
+      Json validity;
+      put_validity(validity, lease_, received_);
+      text = event_text("renewed", validity);
       told = co_await sink.send(std::move(text));
     }
     if (told && !lease_.held()) {
@@ -220,6 +227,7 @@ class Held {
     }
   }
 
+  Token token() const { return lease_.token(); }
   void set_self(std::weak_ptr<Held> self) { weak_ = std::move(self); }
 
  private:
@@ -231,6 +239,7 @@ class Held {
   ServedEngine& engine_;
   Lease lease_;
   const Duration ttl_;
+  const BootTime received_;
   net::steady_timer timer_;
   std::weak_ptr<Held> weak_;
 };
@@ -254,9 +263,11 @@ Awaitable<Response> LockApi::hold(Request request) {
     lease = co_await take(engine, asked, std::move(shorter), request.gone);
   }
   if (!lease) co_return response_to(lease.failure());
-  const auto held = std::make_shared<Held>(context_, engine, std::move(*lease), asked.ttl);
+  const auto held =
+      std::make_shared<Held>(context_, engine, std::move(*lease), asked.ttl, request.received);
   held->set_self(held);
   Response response{.content_type = "text/event-stream"};
+  response.headers.emplace_back("Holdfast-Token", held->token().str());
   response.stream = [held, gone = request.gone](EventSink& sink) { return held->tell(sink, gone); };
   co_return response;
 }

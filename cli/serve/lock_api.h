@@ -33,7 +33,7 @@ class LockApi {
   Awaitable<Response> acquire_by_key(Request request, ServedEngine& engine, Asked asked);
   Awaitable<void> run(std::shared_ptr<Attempt> attempt, ServedEngine& engine, Asked asked,
                       LockOptions options);
-  Response granted(const std::shared_ptr<KeptLease>& kept) const;
+  Response granted(const std::shared_ptr<KeptLease>& kept, BootTime received) const;
 
   net::io_context& context_;
   const Engines& engines_;
