@@ -56,42 +56,66 @@ void Daemon::stop() {
 void Daemon::add_routes() {
   LockApi& locks = *locks_;
   Monitor& monitor = *monitor_;
-  const auto add = [this](const char* method, std::vector<std::string> path, Answer answer,
-                          bool open = false) {
-    routes_.push_back({method, std::move(path), std::move(answer), open});
+  using Path = std::vector<std::string>;
+  const auto add = [this](const char* method, Path path, Answer answer, Path parameters = {}) {
+    routes_.push_back({method, std::move(path), std::move(answer), std::move(parameters)});
   };
-  add("GET", {"v1", "locks"}, [&](Request request) { return locks.list(std::move(request)); });
-  add("GET", {"v1", "locks", "*"},
-      [&](Request request) { return locks.inspect(std::move(request)); });
-  add("POST", {"v1", "locks", "*"},
-      [&](Request request) { return locks.acquire(std::move(request)); });
-  add("POST", {"v1", "locks", "*", "hold"},
-      [&](Request request) { return locks.hold(std::move(request)); });
-  add("POST", {"v1", "locks", "*", "break"},
-      [&](Request request) { return locks.take_away(std::move(request)); });
+  const auto add_open = [this](Path path, Answer answer) {
+    routes_.push_back({"GET", std::move(path), std::move(answer), {}, true});
+  };
+  const Path engine = {"engine"};
+  add("GET", {"v1", "locks"}, [&](Request request) { return locks.list(std::move(request)); },
+      {"engine", "prefix"});
+  add(
+      "GET", {"v1", "locks", "*"},
+      [&](Request request) { return locks.inspect(std::move(request)); }, engine);
+  add(
+      "POST", {"v1", "locks", "*"},
+      [&](Request request) { return locks.acquire(std::move(request)); }, engine);
+  add(
+      "POST", {"v1", "locks", "*", "hold"},
+      [&](Request request) { return locks.hold(std::move(request)); }, engine);
+  add(
+      "POST", {"v1", "locks", "*", "break"},
+      [&](Request request) { return locks.take_away(std::move(request)); }, engine);
   add("POST", {"v1", "renew"}, [&](Request request) { return locks.renew(std::move(request)); });
   add("POST", {"v1", "release"},
       [&](Request request) { return locks.release(std::move(request)); });
   add("GET", {"v1", "engines"},
       [&](Request request) { return monitor.engines_of(std::move(request)); });
-  add("GET", {"v1", "doctor"}, [this](Request request) { return doctor(std::move(request)); });
+  add(
+      "GET", {"v1", "doctor"}, [this](Request request) { return doctor(std::move(request)); },
+      engine);
   add("GET", {"v1", "feed"}, [&](Request request) { return monitor.feed(std::move(request)); });
-  add("GET", {"v1", "events"}, [&](Request request) { return monitor.events(std::move(request)); });
+  add("GET", {"v1", "events"}, [&](Request request) { return monitor.events(std::move(request)); },
+      {"engine", "name", "path"});
   add("GET", {"v1", "history"},
-      [&](Request request) { return monitor.history_of(std::move(request)); });
+      [&](Request request) { return monitor.history_of(std::move(request)); },
+      {"engine", "name", "path"});
   add("GET", {"v1", "contention"},
       [&](Request request) { return monitor.contention(std::move(request)); });
-  add("GET", {"v1", "deadlocks"}, [&](Request request) { return monitor.deadlocks(std::move(request)); });
+  add("GET", {"v1", "deadlocks"},
+      [&](Request request) { return monitor.deadlocks(std::move(request)); });
   add("GET", {"metrics"}, [this](Request request) { return metrics(std::move(request)); });
-  add("GET", {}, [](Request) { return file("page/index.html"); }, true);
-  add("GET", {"page", "*"}, [](Request request) { return file("page/" + request.path[1]); }, true);
-  add("GET", {"openapi.json"}, [](Request) { return file("openapi.json"); }, true);
-  add(
-      "GET", {"healthz"},
-      [](Request) -> Awaitable<Response> {
-        co_return Response{.content_type = "text/plain; charset=utf-8", .body = "ok\n"};
-      },
-      true);
+  add_open({}, [](Request) { return file("page/index.html"); });
+  add_open({"page", "*"}, [](Request request) { return file("page/" + request.path[1]); });
+  add_open({"openapi.json"}, [](Request) { return file("openapi.json"); });
+  add_open({"healthz"}, [](Request) -> Awaitable<Response> {
+    co_return Response{.content_type = "text/plain; charset=utf-8", .body = "ok\n"};
+  });
+}
+
+// A typing error in a parameter must not take a lock with a default. (The page keeps its own state in its query.)
+void Daemon::check_query(const Request& request, const Route& route) {
+  if (route.open) return;
+  for (const auto& [name, value] : request.query) {
+    if (std::ranges::find(route.parameters, name) != route.parameters.end()) continue;
+    std::string known;
+    for (const std::string& each : route.parameters)
+      known += (known.empty() ? "; there are " : ", ") + each;
+    throw ProblemError(400, "invalid_argument",
+                       "there is no parameter " + printable(name, 100) + " here" + known);
+  }
 }
 
 const Daemon::Route* Daemon::find(const Request& request) const {
@@ -106,7 +130,8 @@ Response Daemon::no_route(const Request& request) const {
   std::string allowed;
   for (const Route& route : routes_) {
     if (matches(route.path, request.path))
-      allowed += (allowed.empty() ? "" : ", ") + std::string(route.method);
+      allowed += (allowed.empty() ? "" : ", ") +
+                 std::string(route.method == std::string_view("GET") ? "GET, HEAD" : route.method);
   }
   if (allowed.empty()) {
     return response_to(
@@ -125,6 +150,7 @@ Awaitable<Response> Daemon::dispatch(Request request, const Route* route) {
     if (settings_.read_only && std::string_view(route->method) == "POST") {
       throw ProblemError(403, "forbidden", "this daemon only shows locks (--read-only)");
     }
+    check_query(request, *route);
     co_return co_await route->answer(std::move(request));
   } catch (const ProblemError& error) {
     refusal = response_to(error.problem());

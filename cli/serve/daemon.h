@@ -31,7 +31,8 @@ class Daemon final : public Handler {
     const char* method;
     std::vector<std::string> path;  // "*" is any segment
     Answer answer;
-    bool open = false;  // needs no token
+    std::vector<std::string> parameters{};  // of its query
+    bool open = false;                      // needs no token
   };
 
   Daemon(net::io_context& context, const Settings& settings)
@@ -39,6 +40,7 @@ class Daemon final : public Handler {
   void add_routes();
   const Route* find(const Request& request) const;
   Response no_route(const Request& request) const;
+  static void check_query(const Request& request, const Route& route);
   Awaitable<Response> dispatch(Request request, const Route* route);
   Awaitable<Response> doctor(Request request);
   Awaitable<Response> metrics(Request request);
