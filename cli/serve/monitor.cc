@@ -99,7 +99,8 @@ Awaitable<void> Monitor::watch(Watched& watched) {
       watched.failure.reset();
       update(watched, *locks);
       watched.at = begun;
-      deadlocks_.saw(watched.engine->name, *locks, watched.engine->client.guarantees().fairness, begun);
+      deadlocks_.saw(watched.engine->name, *locks, watched.engine->client.guarantees().fairness,
+                     begun);
     } else {
       watched.failure = locks.failure();
       deadlocks_.lost_sight(watched.engine->name);
@@ -281,8 +282,9 @@ Awaitable<Response> Monitor::events(Request request) {
 Awaitable<Response> Monitor::history_of(Request request) {
   if (request.parameter("engine")) engines_.of(request);
   Json object = {{"events", Json::array()}};
+  const auto name = lock_in(request);
   for (Json& event :
-       history_.events(request.parameter("engine"), request.parameter("name"), kMostEvents)) {
+       history_.events(request.parameter("engine"), name ? &*name : nullptr, kMostEvents)) {
     object["events"].push_back(std::move(event));
   }
   co_return json_response(object);
