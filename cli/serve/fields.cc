@@ -1,5 +1,9 @@
 #include "serve/fields.h"
 
+#include <strings.h>
+
+#include <string_view>
+
 #include "holdfast/text.h"
 
 namespace holdfast::cli::serve {
@@ -28,12 +32,18 @@ bool shallow(const std::string& text) {
   return true;
 }
 
+// "application/json", perhaps with parameters.
+bool is_json(std::string_view type) {
+  type = type.substr(0, type.find_first_of("; \t"));
+  constexpr std::string_view kJson = "application/json";
+  return type.size() == kJson.size() && strncasecmp(type.data(), kJson.data(), kJson.size()) == 0;
+}
+
 }  // namespace
 
 Fields::Fields(const Request& request) : object_(nlohmann::json::object()) {
   if (request.body.empty()) return;
-  const std::string& type = request.header("content-type");
-  if (!type.starts_with("application/json")) {
+  if (!is_json(request.header("content-type"))) {
     throw ProblemError(415, "unsupported_media_type",
                        "send the body with Content-Type: application/json");
   }
