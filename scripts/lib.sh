@@ -28,6 +28,9 @@ CLI_PACKAGES=(zsh fish)
 # Those of metrics show them to a Prometheus.
 METRICS_PACKAGES=(prometheus python3-yaml)
 
+# The tests of the HTTP API, and its examples in other languages.
+SERVE_PACKAGES=(curl nodejs golang-go python3-hypothesis python3-jsonschema)
+
 # Needed by the tests of an engine, beside the build. SQLite is embedded and needs nothing.
 SQLITE_PACKAGES=()
 REDIS_PACKAGES=(redis-server redis-tools redis-sentinel openssl python3-redis)
