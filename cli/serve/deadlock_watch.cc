@@ -24,8 +24,8 @@ std::string gist_of(const std::vector<Deadlock>& all) {
 
 }  // namespace
 
-void DeadlockWatch::saw(const std::string& engine, const std::vector<LockInfo>& locks, Fairness fairness,
-                        Clock::time_point begun) {
+void DeadlockWatch::saw(const std::string& engine, const std::vector<LockInfo>& locks,
+                        Fairness fairness, Clock::time_point begun) {
   Seen seen{{.engine = engine, .locks = {}, .fairness = fairness}, begun};
   for (const LockInfo& lock : locks) {
     if (!lock.waiters.empty()) seen.locks.locks.push_back(lock);
@@ -51,7 +51,12 @@ bool DeadlockWatch::update() {
 
 Json DeadlockWatch::json() const {
   Json object = {{"deadlocks", Json::array()}};
-  for (const Deadlock& deadlock : found_) object["deadlocks"].push_back(cli::to_json(deadlock));
+  for (const Deadlock& deadlock : found_) {
+    Json& each = object["deadlocks"].emplace_back(cli::to_json(deadlock));
+    for (std::size_t i = 0; i < deadlock.waits.size(); ++i) {
+      each["waits"][i]["path"] = percent_encoded(deadlock.waits[i].name.bytes());
+    }
+  }
   return object;
 }
 

@@ -19,7 +19,7 @@ std::string key_of(const HistoryEvent& event) {
 }
 
 bool of_a_hold(const HistoryEvent& event) {
-  for (const char* kind : {"granted", "handed_over", "released", "expired", "lost"}) {
+  for (const char* kind : {"granted", "handed_over", "released", "expired", "lost", "broken"}) {
     if (event.kind == kind) return true;
   }
   return false;
@@ -52,7 +52,8 @@ bool History::repeats(const HistoryEvent& event) {
   if (!of_a_hold(event) || event.token == Token()) return false;
   std::string key = key_of(event);
   if (!event.exact) return exact_.contains(key);
-  if (!exact_.insert(key).second) return true;
+  // The holder may be a client of ours, which learns later that its lock was broken.
+  if (!exact_.insert(key).second) return event.kind != "lost";
   exact_order_.push_back(std::move(key));
   if (exact_order_.size() > kExact) {
     exact_.erase(exact_order_.front());

@@ -106,7 +106,7 @@ Awaitable<void> Monitor::watch(Watched& watched) {
       deadlocks_.lost_sight(watched.engine->name);
     }
     if (deadlocks_.update()) feed_.publish(event_text("deadlocks", deadlocks_.json()));
-    measure(watched, wall_ms());
+    if (locks) measure(watched, wall_ms());  // what it was before says nothing of now
     tell_engines();
     const bool somebody = feed_.size() + events_.size() > 0;
     const Clock::duration pause = somebody ? kWatchedPause : kIdlePause;
@@ -220,6 +220,7 @@ Awaitable<bool> Monitor::tell_all(EventSink& sink) {
       const std::size_t end = std::min(locks.size(), at + kLocksPerEvent);
       for (; at < end; ++at) piece["upsert"].push_back(to_json(watched->engine->name, locks[at]));
       full = false;
+      if (at < locks.size()) piece["more"] = true;
       if (!co_await sink.send(event_text("locks", piece))) co_return false;
     } while (at < locks.size());
     std::string points;

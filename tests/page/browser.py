@@ -24,6 +24,14 @@ class WebDriverError(Exception):
     pass
 
 
+def await_condition(condition: Callable[[], bool], what: str, seconds: float = 60) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            raise AssertionError(f"it did not come true within {seconds} s: {what}")
+        time.sleep(0.05)
+
+
 class Browser:
     """One Chromium with a profile of its own, and one tab. close() ends it."""
 
@@ -108,16 +116,8 @@ class Browser:
     def log(self, kind: str) -> list[dict[str, Any]]:
         return list(self.call("POST", "/se/log", {"type": kind}))
 
-    def await_true(self, script: str, *arguments: Any, seconds: float = 20) -> None:
-        self.await_condition(lambda: bool(self.run(f"return {script}", *arguments)), script, seconds)
-
-    @staticmethod
-    def await_condition(condition: Callable[[], bool], what: str, seconds: float = 20) -> None:
-        end = time.monotonic() + seconds
-        while not condition():
-            if time.monotonic() > end:
-                raise AssertionError(f"it did not come true within {seconds} s: {what}")
-            time.sleep(0.05)
+    def await_true(self, script: str, *arguments: Any, seconds: float = 60) -> None:
+        await_condition(lambda: bool(self.run(f"return {script}", *arguments)), script, seconds)
 
     def picture(self, path: str) -> None:
         with open(path, "wb") as file:

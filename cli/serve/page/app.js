@@ -1,7 +1,7 @@
 // Puts the page together: the feed fills the store, and at most once per frame what changed is drawn.
 
 import { byId, setAttribute, setText } from './dom.js';
-import { address, get, signIn, signOut } from './api.js';
+import { signIn, signOut } from './api.js';
 import { freeze, now, thaw } from './clock.js';
 import { plural, timeOfDay, countdown } from './format.js';
 import { BreakDialog } from './break.js';
@@ -44,25 +44,30 @@ function closed(key) {
 
 function take(kind, data) {
   if (kind === 'history') return detail.take(data);
+  const silent = silentEngines();
+  const deadlocked = store.deadlocks.length;
   store.take(kind, data);
   if (kind === 'hello') greet();
-  stale.add(kind === 'hello' ? 'engines' : kind);
-  if (kind === 'hello') stale.add('deadlocks');
+  for (const name of silentEngines()) if (!silent.includes(name)) say(`The engine ${name} does not answer.`);
+  if (store.deadlocks.length > deadlocked) say('A deadlock was found.');
+  for (const each of SHOWS[kind] ?? []) stale.add(each);
   return schedule();
 }
 
-async function greet() {
+// Which parts show what an event brings: the table says of each lock whether its engine answers.
+const SHOWS = {
+  hello: ['engines', 'deadlocks', 'locks'], engines: ['engines', 'locks'], locks: ['locks'],
+  contention: ['contention'], deadlocks: ['deadlocks'],
+};
+
+function silentEngines() {
+  return [...store.engines.keys()].filter((name) => !store.reachable(name));
+}
+
+function greet() {
   setText(byId('version'), store.version);
   byId('read-only').hidden = !store.read_only;
   detail.reload();
-  try {
-    const { engines: curves } = await get(address('v1/contention'));
-    for (const { name, points } of curves ?? []) for (const point of points ?? []) store.addPoint(name, point);
-    stale.add('contention');
-    schedule();
-  } catch {
-    // The curves then begin with what the feed brings.
-  }
 }
 
 // A hidden tab gets no frames, so nothing is drawn there.

@@ -6,6 +6,9 @@ const WIDTH = 240;
 const HEIGHT = 36;
 const SPAN_MS = 10 * 60 * 1000;
 
+// Points come each 5 s, and seldom less often. After a longer silence nobody knows how it was.
+const SILENCE_MS = 30 * 1000;
+
 /** points: [{at_ms, [field]: number}], drawn as steps up to now; `text` says what a screen reader hears. */
 export function drawCurve(svg, points, field, now_ms, text) {
   const from_ms = now_ms - SPAN_MS;
@@ -14,14 +17,27 @@ export function drawCurve(svg, points, field, now_ms, text) {
   const x = (at_ms) => (((Math.min(at_ms, now_ms) - from_ms) / SPAN_MS) * WIDTH).toFixed(1);
   const y = (value) => (HEIGHT - 1.5 - (value / most) * (HEIGHT - 5)).toFixed(1);
   let line = '';
-  inside.forEach((point, index) => {
-    line += index === 0 ? `M${x(point.at_ms)} ${y(point[field] ?? 0)}` : `H${x(point.at_ms)}V${y(point[field] ?? 0)}`;
-  });
-  if (line) line += `H${WIDTH}`;
-  const area = line ? `${line}V${HEIGHT}H${x(inside[0].at_ms)}Z` : '';
+  let area = '';
+  for (const run of runsOf(inside)) {
+    const value = (point) => y(point[field] ?? 0);
+    const steps = run.slice(1).map((point) => `H${x(point.at_ms)}V${value(point)}`).join('');
+    const end = now_ms - run.at(-1).at_ms < SILENCE_MS ? now_ms : run.at(-1).at_ms;
+    const drawn = `M${x(run[0].at_ms)} ${value(run[0])}${steps}H${x(end)}`;
+    line += drawn;
+    area += `${drawn}V${HEIGHT}H${x(run[0].at_ms)}Z`;
+  }
   svg.querySelector('title').textContent = text;
   svg.querySelector('.area').setAttribute('d', area);
   svg.querySelector('.line').setAttribute('d', line);
+}
+
+function runsOf(points) {
+  const runs = [];
+  for (const point of points) {
+    if (runs.length && point.at_ms - runs.at(-1).at(-1).at_ms < SILENCE_MS) runs.at(-1).push(point);
+    else runs.push([point]);
+  }
+  return runs;
 }
 
 export function newCurve() {

@@ -1,12 +1,13 @@
 // Owners who wait for each other, drawn as a cycle across locks and engines.
 
 import { bdi, byId, h, s, setText } from './dom.js';
-import { duration } from './format.js';
+import { duration, plural } from './format.js';
 import { now } from './clock.js';
 import { keyOf } from './store.js';
 
 const NODE_WIDTH = 120;
 const NODE_HEIGHT = 30;
+const MOST_DRAWN = 12; // more would lie on each other; the list has them all
 
 function short(text, most) {
   return text.length <= most ? text : `${text.slice(0, most - 1)}…`;
@@ -38,24 +39,30 @@ export class Deadlocks {
       h('div', {},
         deadlock.certain === false ? h('p', { class: 'faint' }, 'Perhaps: one owner may have several threads, of which another can go on.') : null,
         h('ul', { class: 'plain' }, deadlock.waits.map((wait) => this.#wait(wait, owners))),
-        h('p', {}, h('span', { class: 'chip' }, 'youngest'), ' ', bdi(owners.get(deadlock.youngest) ?? deadlock.youngest),
-          h('span', { class: 'faint' }, ' has the least to lose.'))));
+        deadlock.behind > 0 ? h('p', { class: 'faint' }, `${plural(deadlock.behind, 'more owner')} cannot go on before this ends.`) : null,
+        deadlock.youngest === undefined ? null : h('p', {}, h('span', { class: 'chip' }, 'youngest'), ' ',
+          bdi(owners.get(deadlock.youngest) ?? deadlock.youngest), h('span', { class: 'faint' }, ' began to wait last.'))));
   }
 
   #wait(wait, owners) {
     const key = keyOf(wait.engine, wait.path);
     const open = () => this.on_open(this.store.locks.get(key) ?? { key, ...wait });
-    const holders = wait.for.map((holder) => owners.get(holder.owner) ?? holder.label ?? holder.owner).join(', ');
+    const name = ({ owner, label }) => owners.get(owner) ?? (label || owner);
+    const holders = wait.for.filter(({ token }) => token !== undefined).map(name);
+    const ahead = wait.for.filter(({ token }) => token === undefined).map(name);
     const waited = h('span', {});
     if (wait.since_ms !== undefined) this.#waits.push({ waited, since_ms: wait.since_ms });
     return h('li', {}, h('b', {}, bdi(owners.get(wait.owner) ?? wait.label)), ' waits for ',
-      h('button', { type: 'button', class: 'name', 'aria-haspopup': 'dialog', onclick: open }, bdi(wait.name)), ' on ', bdi(wait.engine), ', held by ', h('b', {}, bdi(holders)), waited);
+      h('button', { type: 'button', class: 'name', 'aria-haspopup': 'dialog', onclick: open }, bdi(wait.name)), ' on ', bdi(wait.engine),
+      holders.length ? [', held by ', h('b', {}, bdi(holders.join(', ')))] : null,
+      ahead.length ? [', behind ', h('b', {}, bdi(ahead.join(', '))), ' in the queue'] : null, waited);
   }
 }
 
 function draw(deadlock, owners, width) {
   const names = [...owners.keys()];
-  const height = names.length > 2 ? 230 : 110;
+  if (names.length > MOST_DRAWN) return null;
+  const height = names.length > 2 ? Math.max(230, names.length * 50) : 110;
   const svg = s('svg', { class: 'cycle', role: 'img', width, height, viewBox: `0 0 ${width} ${height}` },
     s('title', {}, `A cycle of ${names.length} owners: ${[...owners.values()].join(' waits for ')} waits for the first`));
   const at = positions(names, width, height);

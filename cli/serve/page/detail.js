@@ -10,6 +10,7 @@ import { drawTimeline, words } from './timeline.js';
 
 const MOST_WAITERS = 50;
 const MOST_EVENTS = 200;
+const NOTE = 'The daemon looks about once a second: what came and went between two looks is missing here.';
 const beside = matchMedia('(min-width: 1100px)');
 
 function facts(pairs) {
@@ -94,7 +95,7 @@ export class Detail {
     this.waiter_rest = h('p', { class: 'faint' });
     this.drawing = h('div', { class: 'drawing' });
     this.event_list = h('ol', { class: 'events plain', 'aria-label': 'History, newest first' });
-    this.event_note = h('p', { class: 'faint' });
+    this.event_note = h('p', { class: 'note faint' });
     this.waiter_title = h('h3', {}, 'Waiters');
     this.dialog.replaceChildren(
       h('div', { class: 'detail-head' }, h('h2', {}, this.name), this.close_button), h('p', {}, this.engine), this.summary,
@@ -148,8 +149,9 @@ export class Detail {
     const { engine, path } = this.identity;
     try {
       const { events } = await get(address('v1/history', { engine }, path), abort.signal);
-      if (abort === this.#abort) this.#events = (events ?? []).slice(-MOST_EVENTS);
-      setText(this.event_note, '');
+      if (abort !== this.#abort) return;
+      this.#events = merged(this.#events, events ?? []);
+      setText(this.event_note, NOTE);
     } catch (error) {
       if (abort.signal.aborted) return;
       setText(this.event_note, error.message);
@@ -186,6 +188,7 @@ export class Detail {
 
   #summaryOf(lock) {
     const parts = [plural(lock.holders.length, 'holder'), plural(lock.waiters.length, 'waiter')];
+    if (!this.store.reachable(lock.engine)) parts.unshift('The engine does not answer. When it last did');
     if (lock.permits) parts.push(`${plural(lock.permits, 'permit')} in all`);
     return parts.join(', ');
   }
@@ -206,22 +209,29 @@ export class Detail {
   }
 
   #list() {
-    const newest = this.#events.map((event, index) => ({ event, key: `${event.at_ms} ${event.kind} ${event.token ?? ''} ${event.label ?? ''} ${index}` })).reverse();
-    this.event_list.replaceChildren(...newest.map(({ event }) => entry(event)));
+    const newest = [...this.#events].reverse();
+    const labels = new Map(newest.filter(({ label }) => label).map(({ token, label }) => [token, label]));
+    this.event_list.replaceChildren(...newest.map((event) => entry(event, event.label ?? labels.get(event.token) ?? '')));
     setAttribute(this.event_list, 'hidden', newest.length ? null : '');
     this.#draw();
   }
 }
 
-function entry(event) {
+// The feed may be ahead of an answer, and a daemon that was started again does not know what the last one saw.
+function merged(known, answered) {
+  const texts = new Set(answered.map((event) => JSON.stringify(event)));
+  const others = known.filter((event) => !texts.has(JSON.stringify(event)));
+  return [...others, ...answered].sort((a, b) => a.at_ms - b.at_ms).slice(-MOST_EVENTS);
+}
+
+function entry(event, label) {
   const more = [];
   if (event.token !== undefined) more.push(`token ${event.token}`);
   if (event.held_for_ms !== undefined) more.push(`held for ${duration(event.held_for_ms)}`);
   if (event.waited_for_ms) more.push(`waited for ${duration(event.waited_for_ms)}`);
-  if (event.source === 'seen') more.push('seen from outside');
   return h('li', {},
     h('time', { datetime: new Date(event.at_ms).toISOString() }, timeOfDay(event.at_ms)), ' ',
-    h('span', { class: 'kind', 'data-kind': event.kind }, words(event.kind)), ' ', bdi(event.label ?? ''),
+    h('span', { class: 'kind', 'data-kind': event.kind }, words(event.kind)), ' ', bdi(label),
     h('span', { class: 'faint' }, more.length ? ` ${more.join(', ')}` : ''),
     event.reason ? h('span', { class: 'reason' }, ' “', bdi(event.reason), '”') : null);
 }

@@ -15,7 +15,15 @@ const GUARANTEES = [
 function said(value) {
   if (value === true) return 'yes';
   if (value === false) return 'no';
-  return String(value).replaceAll('_', ' ');
+  const text = String(value);
+  // "first_come_first_served" is a word of ours; in a sentence an underscore belongs to a name.
+  return text.includes(' ') ? text : text.replaceAll('_', ' ');
+}
+
+// A sentence has the whole width.
+function fact(title, text) {
+  const attributes = { class: text.length > 40 ? 'wide' : null };
+  return [h('dt', attributes, title), h('dd', attributes, bdi(text))];
 }
 
 class Card {
@@ -30,6 +38,8 @@ class Card {
     this.error = h('p', { class: 'error', hidden: true });
     this.queue = newCurve();
     this.wait = newCurve();
+    this.most_queue = h('span', { class: 'most faint' });
+    this.most_wait = h('span', { class: 'most faint' });
     this.list = h('dl', { class: 'facts' });
     this.doctor = new Doctor(engine.name);
     this.guarantees = '';
@@ -37,9 +47,9 @@ class Card {
     this.node = h('li', { class: 'card' },
       h('div', { class: 'card-head' }, title, this.status), this.address, this.error,
       h('div', { class: 'figures' },
-        h('div', {}, h('span', { class: 'faint' }, 'Held '), this.locks),
-        h('div', {}, h('span', { class: 'faint' }, 'Waiting '), this.waiters, this.queue),
-        h('div', {}, h('span', { class: 'faint' }, 'Longest wait '), this.longest, this.wait)),
+        h('div', {}, h('span', { class: 'faint' }, 'Locks '), this.locks),
+        h('div', {}, h('span', { class: 'faint' }, 'Waiting '), this.waiters, this.queue, this.most_queue),
+        h('div', {}, h('span', { class: 'faint' }, 'Longest wait '), this.longest, this.wait, this.most_wait)),
       h('details', {}, h('summary', {}, 'Guarantees and doctor', h('span', { class: 'hidden' }, ` of ${engine.name}`)), this.list, this.doctor.node));
   }
 
@@ -49,8 +59,9 @@ class Card {
     setAttribute(this.status, 'data-ok', engine.reachable ? 'yes' : 'no');
     this.error.hidden = engine.reachable || !engine.error;
     setText(this.error, engine.error?.detail ?? engine.error?.title ?? '');
-    setText(this.locks, count(engine.locks ?? 0));
-    setText(this.waiters, count(engine.waiters ?? 0));
+    this.reachable = engine.reachable;
+    setText(this.locks, engine.reachable ? count(engine.locks ?? 0) : '–');
+    setText(this.waiters, engine.reachable ? count(engine.waiters ?? 0) : '–');
     this.#showGuarantees(engine.guarantees ?? {});
     this.draw();
   }
@@ -59,11 +70,15 @@ class Card {
     const points = this.store.contention.get(this.name) ?? [];
     const now_ms = now();
     const last = points.at(-1);
-    setText(this.longest, last?.longest_wait_ms ? duration(last.longest_wait_ms) : '–');
+    setText(this.longest, this.reachable && last?.longest_wait_ms ? duration(last.longest_wait_ms) : '–');
     const recent = points.filter((point) => point.at_ms >= now_ms - SPAN_MS);
     const most = (field) => Math.max(0, ...recent.map((point) => point[field] ?? 0));
-    drawCurve(this.queue, points, 'waiters', now_ms, `Waiters in the last ten minutes: at most ${count(most('waiters'))}`);
-    drawCurve(this.wait, points, 'longest_wait_ms', now_ms, `Longest wait in the last ten minutes: ${duration(most('longest_wait_ms'))}`);
+    const queue = count(most('waiters'));
+    const wait = duration(most('longest_wait_ms'));
+    drawCurve(this.queue, points, 'waiters', now_ms, `Waiters in the last ten minutes: at most ${queue}`);
+    drawCurve(this.wait, points, 'longest_wait_ms', now_ms, `Longest wait in the last ten minutes: ${wait}`);
+    setText(this.most_queue, recent.length ? `at most ${queue}` : '');
+    setText(this.most_wait, recent.length ? `at most ${wait}` : '');
   }
 
   #showGuarantees(guarantees) {
@@ -72,7 +87,7 @@ class Card {
     this.guarantees = text;
     this.list.replaceChildren(...GUARANTEES.flatMap(([key, title]) => {
       const value = guarantees[key];
-      return value === undefined || value === '' ? [] : [h('dt', {}, title), h('dd', {}, bdi(said(value)))];
+      return value === undefined || value === '' ? [] : fact(title, said(value));
     }));
   }
 }

@@ -20,6 +20,14 @@ export function countdown(ms) {
   return ms < 1000 ? `${Math.max(0, Math.ceil(ms / 1000))} s` : duration(ms);
 }
 
+/**
+ * A stranger's name with all that is invisible, or moves what is around it, spelled out: "\u{202E}". An unpaired half
+ * of a character is replaced by the daemon already.
+ */
+export function visible(text) {
+  return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}]/gu, (each) => `\\u{${each.codePointAt(0).toString(16).toUpperCase()}}`);
+}
+
 const grouped = new Intl.NumberFormat('en');
 export function count(number) {
   return grouped.format(number);

@@ -14,7 +14,8 @@ export function expiring(lock, now_ms) {
 
 // Beginnings are wall-clock times: the smallest is the longest ago. Without one, the lock comes last.
 const ORDERS = {
-  waiters: (a, b) => b.waiters.length - a.waiters.length || time(a.waiting_since_ms, b.waiting_since_ms),
+  // Then by name, not by wait: rows that change places with every look cannot be clicked.
+  waiters: (a, b) => b.waiters.length - a.waiters.length,
   wait: (a, b) => time(a.waiting_since_ms, b.waiting_since_ms) || b.waiters.length - a.waiters.length,
   age: (a, b) => time(a.since_ms, b.since_ms),
   name: () => 0,

@@ -1,6 +1,7 @@
 // What the feed said: engines, locks, contention, deadlocks. No element is touched here.
 
 import { now, synchronize } from './clock.js';
+import { visible } from './format.js';
 
 const CONTENTION_POINTS = 360; // 30 minutes of a point each 5 s
 
@@ -17,8 +18,9 @@ function record(lock, before, now_ms) {
   const expires_at_ms = ends.length ? Math.min(...ends) : null;
   const token = first ? String(first.token) : '';
   const same = before !== undefined && before.token === token;
+  const name = visible(lock.name);
   return {
-    ...lock, holders, waiters, token, expires_at_ms,
+    ...lock, name, holders, waiters, token, expires_at_ms,
     key: keyOf(lock.engine, lock.path),
     version: (before?.version ?? 0) + 1,
     handed: before !== undefined && !same,
@@ -26,8 +28,8 @@ function record(lock, before, now_ms) {
     span_ms: expires_at_ms === null ? null : Math.max(same ? before.span_ms ?? 0 : 0, expires_at_ms - now_ms, 1),
     since_ms: least(holders.map((holder) => holder.held_since_ms)),
     waiting_since_ms: least(waiters.map((waiter) => waiter.waiting_since_ms)),
-    sort_name: lock.name.toLowerCase(),
-    text: [lock.name, lock.engine, ...holders.map((holder) => `${holder.label} ${holder.token}`),
+    sort_name: name.toLowerCase(),
+    text: [name, lock.engine, ...holders.map((holder) => `${holder.label} ${holder.token}`),
       ...waiters.slice(0, 100).map((waiter) => waiter.label)].join('\n').toLowerCase(),
   };
 }
@@ -43,10 +45,10 @@ export class Store {
   locks = new Map();
   contention = new Map();
   deadlocks = [];
+  /** By engine, while a full picture comes in pieces: the locks that were here before and have not come yet. */
+  #unseen = new Map();
   version = '';
   read_only = false;
-  /** Grows with each change of a lock. */
-  changes = 0;
 
   /** Takes in one event of the feed. */
   take(kind, data) {
@@ -68,31 +70,38 @@ export class Store {
   #setEngines(data) {
     synchronize(data.now_ms);
     this.engines = new Map((data.engines ?? []).map((engine) => [engine.name, engine]));
-    for (const [key, lock] of this.locks) if (!this.engines.has(lock.engine)) this.#forget(key);
+    for (const [key, lock] of this.locks) if (!this.engines.has(lock.engine)) this.locks.delete(key);
+  }
+
+  * #keysOf(engine) {
+    for (const [key, lock] of this.locks) if (lock.engine === engine) yield key;
+  }
+
+  /** What was seen of an engine that does not answer now is no news of now. */
+  reachable(engine) {
+    return this.engines.get(engine)?.reachable !== false;
   }
 
   #setLocks(data) {
     synchronize(data.now_ms);
-    const kept = new Set();
+    if (data.full) this.#unseen.set(data.engine, new Set(this.#keysOf(data.engine)));
+    const unseen = this.#unseen.get(data.engine);
     for (const lock of data.upsert ?? []) {
       const key = keyOf(data.engine, lock.path);
       this.locks.set(key, record({ ...lock, engine: data.engine }, this.locks.get(key), data.now_ms));
-      kept.add(key);
+      unseen?.delete(key);
     }
-    for (const path of data.remove ?? []) this.#forget(keyOf(data.engine, path));
-    if (data.full) for (const [key, lock] of this.locks) if (lock.engine === data.engine && !kept.has(key)) this.#forget(key);
-    this.changes += 1;
+    for (const path of data.remove ?? []) this.locks.delete(keyOf(data.engine, path));
+    if (data.more || !unseen) return;
+    for (const key of unseen) this.locks.delete(key);
+    this.#unseen.delete(data.engine);
   }
 
   // They are told when they change; how long each wait has lasted goes on meanwhile.
   #setDeadlocks(deadlocks) {
     const since = (wait) => (wait.waited_for_ms === undefined ? undefined : now() - wait.waited_for_ms);
-    this.deadlocks = deadlocks.map((deadlock) => ({ ...deadlock, waits: deadlock.waits.map((wait) => ({ ...wait, since_ms: since(wait) })) }));
-  }
-
-  #forget(key) {
-    this.locks.delete(key);
-    this.changes += 1;
+    const told = (wait) => ({ ...wait, name: visible(wait.name), since_ms: since(wait) });
+    this.deadlocks = deadlocks.map((deadlock) => ({ ...deadlock, waits: deadlock.waits.map(told) }));
   }
 
   /** Points come from the history that was asked for and from the feed; each moment counts once. */

@@ -54,13 +54,13 @@ class Row {
     this.node.addEventListener('animationend', () => this.node.classList.remove('handed'));
   }
 
-  update(lock) {
+  update(lock, store) {
     this.lock = lock;
+    this.#reach(store);
     if (this.version === lock.version) return;
     const fresh = this.version === -1;
     this.version = lock.version;
     setText(this.name, lock.name);
-    setText(this.engine, lock.engine);
     const first = lock.holders[0];
     setText(this.mode, first ? modeOf(lock) : '–');
     setText(this.holder, first ? first.label || 'without a label' : 'nobody');
@@ -68,8 +68,16 @@ class Row {
     setText(this.token, first ? lock.token : '–');
     setText(this.waiters, lock.waiters.length ? count(lock.waiters.length) : '–');
     setAttribute(this.waiters, 'class', lock.waiters.length ? 'badge' : 'faint');
+    setAttribute(this.node, 'data-waited', lock.waiters.length ? 'yes' : 'no');
     if (lock.handed && !fresh) this.node.classList.add('handed');
     this.tick(now());
+  }
+
+  // Told in the row itself: after scrolling down nobody sees the engine's card.
+  #reach(store) {
+    const reachable = store.reachable(this.lock.engine);
+    setAttribute(this.node, 'data-stale', reachable ? null : 'yes');
+    setText(this.engine, reachable ? this.lock.engine : `${this.lock.engine} (unreachable)`);
   }
 
   tick(now_ms) {
@@ -111,7 +119,7 @@ export class Table {
     const { store, query } = this;
     const matching = select(store.locks.values(), query, now());
     const shown = matching.slice(0, this.#limit);
-    this.#rows = reconcile(this.body, shown, (lock) => lock.key, (lock) => this.#create(lock), (row, lock) => row.update(lock));
+    this.#rows = reconcile(this.body, shown, (lock) => lock.key, (lock) => this.#create(lock), (row, lock) => row.update(lock, store));
     this.found = matching.length;
     this.#describe(matching.length, shown.length);
     this.mark(this.#selected);

@@ -4,7 +4,7 @@ import { s } from './dom.js';
 import { duration, plural, timeOfDay } from './format.js';
 import { lanesOf, spansOf } from './spans.js';
 
-const LOSSES = new Set(['lost', 'broken']);
+const LOSSES = new Set(['lost', 'expired', 'broken']);
 const LANE = 18;
 const GAP = 4;
 const AXIS = 20;
@@ -94,7 +94,7 @@ function axis(from_ms, now_ms, scale, y, width) {
 }
 
 const WORDS = {
-  granted: 'granted', handed_over: 'handed over', released: 'released', lost: 'lost', waiting: 'began to wait',
+  granted: 'granted', handed_over: 'handed over', released: 'released', lost: 'lost', expired: 'ran out', waiting: 'began to wait',
   gave_up: 'gave up', broken: 'broken', refused: 'refused', renewed: 'renewed',
 };
 
