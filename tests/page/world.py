@@ -114,6 +114,11 @@ class World:
         program.wait(30)
         self.programs.remove(program)
 
+    def stop(self, program: subprocess.Popen[bytes]) -> None:
+        """Ends a program that waits, too."""
+        program.terminate()
+        self.finish(program)
+
     def close(self) -> None:
         for program in self.programs:
             program.terminate()
