@@ -11,28 +11,12 @@
 #include <unordered_set>
 #include <vector>
 
+#include "history_event.h"
 #include "serve/http.h"
 
 namespace holdfast::cli::serve {
 
-struct HistoryEvent {
-  long long at_ms = 0;  // wall clock; zero: now
-  std::string engine;
-  Name name = "-";
-  std::string
-      kind;  // granted, handed_over, released, expired, lost, waiting, gave_up, refused, broken
-  Token token{};
-  std::optional<Mode> mode{};
-  std::string label{};
-  std::string owner{};
-  std::optional<long long> held_for_ms{};
-  std::optional<long long> waited_for_ms{};
-  std::string reason{};
-  bool exact = false;
-};
-
 Json to_json(const HistoryEvent& event);
-long long wall_ms();
 
 class History {
  public:

@@ -12,6 +12,7 @@
 #include "holdfast/boost_asio.h"
 #include "holdfast/text.h"
 #include "holdfast/version.h"
+#include "serve/lock_json.h"
 
 namespace holdfast::cli::serve {
 namespace {

@@ -14,10 +14,11 @@
 #include <unordered_map>
 #include <vector>
 
+#include "deadlock_watch.h"
+#include "seen_lock.h"
 #include "serve/broadcast.h"
-#include "serve/deadlock_watch.h"
 #include "serve/engines.h"
-#include "serve/seen_lock.h"
+#include "serve/history.h"
 
 namespace holdfast::cli::serve {
 

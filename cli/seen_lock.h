@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "serve/history.h"
+#include "history_event.h"
 
-namespace holdfast::cli::serve {
+namespace holdfast::cli {
 
 struct SeenHolder {
   ClaimId id;
@@ -47,10 +47,8 @@ struct SeenLock {
 // takes are the earlier ones.
 SeenLock seen(const LockInfo& info, long long now_ms, const SeenLock* before);
 
-Json to_json(const std::string& engine, const SeenLock& lock);
-
 // Null: it was not held or waited for.
 std::vector<HistoryEvent> happened(const std::string& engine, const SeenLock* before,
                                    const SeenLock* after, long long now_ms);
 
-}  // namespace holdfast::cli::serve
+}  // namespace holdfast::cli

@@ -1,14 +1,12 @@
-#include "serve/seen_lock.h"
+#include "seen_lock.h"
 
 #include <algorithm>
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 #include <unordered_map>
 
 #include "duration.h"
-#include "lock_info.h"
 
-namespace holdfast::cli::serve {
+namespace holdfast::cli {
 namespace {
 
 constexpr long long kJitterMs = 250;
@@ -103,32 +101,6 @@ SeenLock seen(const LockInfo& info, long long now_ms, const SeenLock* before) {
   return lock;
 }
 
-Json to_json(const std::string& engine, const SeenLock& lock) {
-  Json object = {{"engine", engine}};
-  put_name(object, lock.name);
-  object["path"] = percent_encoded(lock.name.bytes());
-  if (lock.last_token != Token()) object["last_token"] = lock.last_token.value();
-  if (lock.permits > 0) object["permits"] = lock.permits;
-  object["holders"] = Json::array();
-  for (const SeenHolder& each : lock.holders) {
-    Json& holder = object["holders"].emplace_back(Json{{"mode", mode_name(each.mode)},
-                                                       {"token", each.token.value()},
-                                                       {"label", shown_label(each.label)}});
-    if (!each.owner.empty()) holder["owner"] = each.owner;
-    if (each.since_ms) holder["held_since_ms"] = *each.since_ms;
-    if (each.expires_ms) holder["expires_at_ms"] = *each.expires_ms;
-    for (const auto& [name, value] : each.details) holder["details"][name] = shown_label(value);
-  }
-  object["waiters"] = Json::array();
-  for (const SeenWaiter& each : lock.waiters) {
-    Json& waiter = object["waiters"].emplace_back(
-        Json{{"mode", mode_name(each.mode)}, {"label", shown_label(each.label)}});
-    if (!each.owner.empty()) waiter["owner"] = each.owner;
-    if (each.since_ms) waiter["waiting_since_ms"] = *each.since_ms;
-  }
-  return object;
-}
-
 std::vector<HistoryEvent> happened(const std::string& engine, const SeenLock* before,
                                    const SeenLock* after, long long now_ms) {
   static const SeenLock& nothing = *new SeenLock;
@@ -170,4 +142,4 @@ std::vector<HistoryEvent> happened(const std::string& engine, const SeenLock* be
   return events;
 }
 
-}  // namespace holdfast::cli::serve
+}  // namespace holdfast::cli

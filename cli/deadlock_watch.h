@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "holdfast/deadlock.h"
-#include "serve/http.h"
+#include "session.h"
 
-namespace holdfast::cli::serve {
+namespace holdfast::cli {
 
 class DeadlockWatch {
  public:
@@ -37,4 +37,4 @@ class DeadlockWatch {
   std::vector<Deadlock> found_;
 };
 
-}  // namespace holdfast::cli::serve
+}  // namespace holdfast::cli

@@ -1,11 +1,11 @@
-#include "serve/deadlock_watch.h"
+#include "deadlock_watch.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "deadlock_info.h"
 
-namespace holdfast::cli::serve {
+namespace holdfast::cli {
 namespace {
 
 // Without how long anybody has waited, which changes with each look.
@@ -60,4 +60,4 @@ Json DeadlockWatch::json() const {
   return object;
 }
 
-}  // namespace holdfast::cli::serve
+}  // namespace holdfast::cli
