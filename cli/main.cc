@@ -16,6 +16,7 @@ constexpr const char* kCommandExamples = R"(Examples:
   holdfast run nightly --once-per 1d -- ./report.sh
                                           on one machine per day
   holdfast ls                             who holds what
+  holdfast top                            the same, live
   holdfast doctor                         whether the server can keep locks
   holdfast run --help                     everything about one command
 
@@ -39,6 +40,7 @@ constexpr CommandEntry kCommands[] = {
 };
 constexpr Program kPrograms[] = {
     {"serve", "Serve locks over HTTP, and a page that shows them", "holdfast-serve", "holdfast"},
+    {"top", "Watch locks in the terminal", "holdfast-top", "holdfast"},
     {"sim", "Explore schedules of a simulated world", "holdfast-sim", "holdfast"},
     {"torture", "Inject faults into real servers, and judge", "holdfast-torture",
      "holdfast-torture"},
