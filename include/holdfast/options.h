@@ -33,6 +33,8 @@ struct ClientOptions {
   // How long a lease's destructor and Client::close() may take at most.
   Duration release_timeout = std::chrono::seconds(2);
   std::shared_ptr<Observer> observer{};
+  // False: Client::open() does not heed HOLDFAST_LOG: this program logs in its own way, by log_observer() (log.h).
+  bool log_from_environment = true;
 };
 
 // The label of a client that is given none: "user@host pid program", with the user's name from the system.

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -19,8 +20,10 @@
 #include "base/watchdog.h"
 #include "client/client_core.h"
 #include "engines/registry.h"
+#include "holdfast/log.h"
 #include "lease/locker.h"
 #include "lease/owner_label.h"
+#include "log/standard_error.h"
 #include "recipes/job_record.h"
 #include "recipes/job_store.h"
 
@@ -101,6 +104,20 @@ Task<Result<void>> ping(Locker& locker) {
   const Result<LockInfo> answer = co_await inspect(locker, "holdfast-ping");
   if (!answer) co_return answer.failure();
   co_return Result<void>();
+}
+
+// What is wrong in the environment is told once, and holds up nobody.
+std::shared_ptr<Observer> observer_of(const ClientOptions& options, const std::string& engine) {
+  if (!options.log_from_environment) return options.observer;
+  Result<std::optional<LogOptions>> asked = log_from_environment();
+  if (asked)
+    return *asked ? log_observer(engine, std::move(**asked), options.observer) : options.observer;
+  static std::atomic<bool> told{false};
+  if (!told.exchange(true)) {
+    const std::string line = "holdfast: nothing is logged: " + asked.message();
+    static_cast<void>(internal::write_at_once(STDERR_FILENO, line));
+  }
+  return options.observer;
 }
 
 Failure moved_from() { return Failure(Code::closed, "this client was moved from"); }
@@ -185,6 +202,7 @@ Result<Client> Client::open(std::string_view url, ClientOptions options) {
   }
   const Result<Url> parsed = Url::parse(text);
   if (!parsed) return parsed.failure();
+  options.observer = observer_of(options, parsed->scheme);
   // Claims without a label of their own share one text: an engine that knows it need not keep it for each.
   ClientOptions of_engine = options;
   of_engine.label = internal::kept_label(options.owner, options.label);
