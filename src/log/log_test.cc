@@ -138,9 +138,9 @@ TEST(LogTest, HostileTextBreaksNoLineAndNoTerminal) {
     ASSERT_EQ(lines.all.size(), 4 * hostile.size());
     for (const auto& [level, line] : lines.all) {
       EXPECT_LT(line.size(), internal::kMaxLogLine);
-      EXPECT_TRUE(std::ranges::none_of(
-          line, [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; }))
-          << line;
+      EXPECT_TRUE(std::ranges::none_of(line, [](char c) {
+        return static_cast<unsigned char>(c) < ' ' || c == '\x7f';
+      })) << line;
       if (format == LogFormat::text) continue;
       EXPECT_TRUE(std::ranges::all_of(line, [](char c) { return c >= ' ' && c <= '~'; })) << line;
       EXPECT_TRUE(Json::accept(line)) << line;
@@ -151,8 +151,7 @@ TEST(LogTest, HostileTextBreaksNoLineAndNoTerminal) {
 TEST(LogTest, TimesAreWrittenInUtc) {
   const auto time = std::chrono::sys_days(std::chrono::year(2024) / 2 / 29) +
                     std::chrono::hours(23) + std::chrono::microseconds(42);
-  const std::string line =
-      internal::log_text(LogFormat::text, {LogLevel::warn, "lost", {}, time});
+  const std::string line = internal::log_text(LogFormat::text, {LogLevel::warn, "lost", {}, time});
   EXPECT_EQ(line, "2024-02-29T23:00:00.000042Z holdfast warn lost");
 }
 
@@ -212,7 +211,8 @@ struct Pipe {
   }
   std::string read_some() const {
     std::string text(1 << 20, '\0');
-    text.resize(static_cast<std::size_t>(std::max<ssize_t>(read(ends[0], text.data(), text.size()), 0)));
+    text.resize(
+        static_cast<std::size_t>(std::max<ssize_t>(read(ends[0], text.data(), text.size()), 0)));
     return text;
   }
   int ends[2] = {-1, -1};
