@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "deadlock_info.h"
+#include "percent.h"
 
 namespace holdfast::cli {
 namespace {
@@ -52,7 +53,7 @@ bool DeadlockWatch::update() {
 Json DeadlockWatch::json() const {
   Json object = {{"deadlocks", Json::array()}};
   for (const Deadlock& deadlock : found_) {
-    Json& each = object["deadlocks"].emplace_back(cli::to_json(deadlock));
+    Json& each = object["deadlocks"].emplace_back(to_json(deadlock));
     for (std::size_t i = 0; i < deadlock.waits.size(); ++i) {
       each["waits"][i]["path"] = percent_encoded(deadlock.waits[i].name.bytes());
     }

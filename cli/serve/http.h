@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "holdfast/time.h"
+#include "percent.h"
 #include "session.h"
 
 namespace holdfast::cli::serve {
@@ -38,10 +39,6 @@ struct Request {
   const std::string* parameter(const std::string& name) const;
 };
 
-// "a%2Fb" -> "a/b"; nothing if an escape is broken.
-std::optional<std::string> percent_decoded(std::string_view text);
-// Of any bytes; the inverse, for one segment of a path.
-std::string percent_encoded(std::string_view bytes);
 // Splits a target in origin form into path and query. False if it is malformed.
 bool parse_target(std::string_view target, Request& request);
 
