@@ -97,8 +97,9 @@ Task<void> Acquisition::abandon() {
   const std::shared_ptr<Session> session = std::exchange(held_.session, nullptr);
   const Orphan orphan{session->opened().number, session->opened().peer};
   orphans_.add(held_.claim.id, session->opened());
-  sessions_.forget(session);
   const bool stopped = wait_.stop.stop_requested();
+  if (!stopped) session->give_up();
+  sessions_.forget(session);
   why_ = Failure(Code::unknown, "the database server did not answer in time");
   if (!stopped) co_return;
   const Deadline limit = deadlines_.withdrawal();

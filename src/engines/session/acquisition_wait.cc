@@ -41,6 +41,7 @@ Task<bool> Acquisition::waits_in_server() {
 Acquisition::Step Acquisition::replace_silent_session() {
   // open() ends it, and with it what it holds or waits for.
   orphans_.add(held_.claim.id, held_.session->opened());
+  held_.session->give_up();
   sessions_.forget(std::exchange(held_.session, nullptr));
   rounds_ = 0;
   return Step::again;

@@ -47,6 +47,8 @@ class Session : public std::enable_shared_from_this<Session> {
   bool alive() const { return opened_.connection->connected(); }
   Event& lost() { return opened_.connection->lost(); }
   void close() { opened_.connection->close(); }
+  // The same, because the server does not answer.
+  void give_up() { opened_.connection->give_up("no answer in time"); }
   const Opened& opened() const { return opened_; }
 
   // After how much idle time the server ends it, as we said; zero: we said nothing.

@@ -283,6 +283,7 @@ Task<Result<bool>> SessionEngine::release(const Claim& claim, Deadline deadline)
   if (session->busy()) co_await session->wait(limit);  // a renewal
   if (session->busy()) {
     orphans_.add(claim.id, session->opened());
+    session->give_up();
     sessions_.forget(session);
     co_return Failure(Code::unknown, "the database server did not answer in time");
   }
