@@ -1,13 +1,13 @@
 // The observer hears what becomes of the servers, in order, in a bounded number of events, and without secrets.
+#include "server_events.h"
+
 #include <algorithm>
-#include <map>
-#include <mutex>
 
 #include "behind.h"
-#include "contract.h"
 #include "mariadb_server.h"
 #include "postgres_server.h"
 #include "rights.h"
+#include "sqlite_testing.h"
 
 namespace holdfast::contract {
 namespace {
@@ -17,70 +17,11 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-class Events final : public Observer {
- public:
-  void on_server(const ServerEvent& event) override {
-    const std::lock_guard lock(mutex_);
-    heard_.push_back(event);
-  }
-  std::vector<ServerEvent> heard() const {
-    const std::lock_guard lock(mutex_);
-    return heard_;
-  }
-  // "connected", "disconnected", in order, by server.
-  std::map<std::string, std::vector<std::string>> by_server() const {
-    std::map<std::string, std::vector<std::string>> all;
-    for (const ServerEvent& event : heard()) {
-      all[event.server].emplace_back(server_event_name(event.kind));
-    }
-    return all;
-  }
-  std::size_t count(ServerEventKind kind) const {
-    const std::vector<ServerEvent> all = heard();
-    return static_cast<std::size_t>(
-        std::ranges::count_if(all, [&](const ServerEvent& each) { return each.kind == kind; }));
-  }
-  // All of it, for messages of failed tests.
-  std::string text() const {
-    std::string all;
-    for (const ServerEvent& event : heard()) {
-      all += std::string(server_event_name(event.kind)) + " " + event.server +
-             (event.why ? ": " + event.why->message() : "") + "\n";
-    }
-    return all;
-  }
-
- private:
-  mutable std::mutex mutex_;
-  std::vector<ServerEvent> heard_;
-};
-
-// What of the events breaks a promise of observer.h; empty if nothing.
-std::string broken_promise(const Events& events) {
-  for (const ServerEvent& event : events.heard()) {
-    const bool good =
-        event.kind == ServerEventKind::connected || event.kind == ServerEventKind::reconnected;
-    if (event.server.empty()) return "an event without a server\n" + events.text();
-    if (good == event.why.has_value()) return "a reason too much, or none\n" + events.text();
-    if (event.why && event.why->message().empty()) return "an empty reason\n" + events.text();
-  }
-  for (const auto& [server, kinds] : events.by_server()) {
-    bool works = false;
-    for (const std::string& kind : kinds) {
-      const bool begins = kind == "connected" || kind == "reconnected";
-      if (begins && works) return server + " works twice\n" + events.text();
-      if (kind == "disconnected" && !works) return server + " ends twice\n" + events.text();
-      if (kind != "error") works = begins;
-    }
-  }
-  return "";
-}
-
 class ServerEventsTest : public ContractTest {};
 HOLDFAST_ON_EVERY_ENGINE(ServerEventsTest);
 
 TEST_P(ServerEventsTest, AServerIsConnectedToOnceHoweverManyCallsThereAre) {
-  const auto events = std::make_shared<Events>();
+  const auto events = std::make_shared<ServerEvents>();
   {
     Client client = open({.observer = events});
     std::vector<std::thread> threads;
@@ -104,7 +45,7 @@ TEST_P(ServerEventsTest, AServerIsConnectedToOnceHoweverManyCallsThereAre) {
 
 TEST_P(ServerEventsTest, ARefusalIsHeardOfWithItsReason) {
   if (outside_url().empty()) GTEST_SKIP() << "its rights do not depend on the place";
-  const auto events = std::make_shared<Events>();
+  const auto events = std::make_shared<ServerEvents>();
   Result<Client> client = Client::open(outside_url(), {.observer = events});
   for (int round = 0; client && round < 20; ++round) {
     EXPECT_FALSE(client->mutex("x").try_acquire());
@@ -124,7 +65,7 @@ TEST_P(ServerEventsTest, AWrongPasswordIsHeardOfAndIsNotInTheReason) {
     wrong.replace(at, 8, secret);
   }
   ASSERT_THAT(wrong, HasSubstr(secret));
-  const auto events = std::make_shared<Events>();
+  const auto events = std::make_shared<ServerEvents>();
   Result<Client> client = Client::open(wrong, {.observer = events});
   if (client) {
     EXPECT_FALSE(client->mutex("x").try_acquire());
@@ -148,7 +89,7 @@ bool use_until(Client& client, const std::function<bool()>& condition) {
   });
 }
 
-std::string expect_of_each(Behind& behind, const Events& events, const Kinds& expected) {
+std::string expect_of_each(Behind& behind, const ServerEvents& events, const Kinds& expected) {
   std::string wrong = broken_promise(events);
   std::size_t servers = 0;
   for (const auto& [server, kinds] : events.by_server()) {
@@ -171,7 +112,7 @@ std::size_t proxies_of(Behind& behind) {
 }
 
 std::string cut_and_used_again(Behind& behind) {
-  const auto events = std::make_shared<Events>();
+  const auto events = std::make_shared<ServerEvents>();
   Client client = open_hasty(behind.url(), {.observer = events});
   const std::size_t servers = proxies_of(behind);
   const auto all = [&](ServerEventKind kind) {
@@ -184,14 +125,14 @@ std::string cut_and_used_again(Behind& behind) {
   return expect_of_each(behind, *events, {"connected", "disconnected", "reconnected"});
 }
 
-TEST(ServerEvents, AConnectionThatIsCutIsHeardOfAndThatItWorksAgain) {
+TEST(ServersThatFail, AConnectionThatIsCutIsHeardOfAndThatItWorksAgain) {
   EXPECT_THAT(on_all_behind(cut_and_used_again), IsEmpty());
 }
 
 std::string down_for_a_while(Behind& behind) {
   constexpr Duration kDown = 4s;
   constexpr std::size_t kBound = 10 + kDown / 1s;
-  const auto events = std::make_shared<Events>();
+  const auto events = std::make_shared<ServerEvents>();
   Client client = open_hasty(behind.url(), {.observer = events});
   const std::size_t servers = proxies_of(behind);
   const auto all = [&](ServerEventKind kind) {
@@ -216,13 +157,13 @@ std::string down_for_a_while(Behind& behind) {
                         {"connected", "disconnected", "connect_failed", "reconnected"});
 }
 
-TEST(ServerEvents, AServerThatIsDownIsToldAboutAFewTimesOnly) {
+TEST(ServersThatFail, AServerThatIsDownIsToldAboutAFewTimesOnly) {
   EXPECT_THAT(on_all_behind(down_for_a_while), IsEmpty());
 }
 
 // A connection that the server holds open and does not answer on is given up, and told about.
 std::string silent_and_given_up(Behind& behind) {
-  const auto events = std::make_shared<Events>();
+  const auto events = std::make_shared<ServerEvents>();
   Client client = open_hasty(behind.url(), {.request_timeout = 1s, .observer = events});
   const std::size_t servers = proxies_of(behind);
   const auto some = [&](ServerEventKind kind) {
@@ -237,13 +178,13 @@ std::string silent_and_given_up(Behind& behind) {
   return broken_promise(*events);
 }
 
-TEST(ServerEvents, ASilentServerIsGivenUpAndToldAbout) {
+TEST(ServersThatFail, ASilentServerIsGivenUpAndToldAbout) {
   EXPECT_THAT(on_all_behind(silent_and_given_up), IsEmpty());
 }
 
-TEST(ServerEvents, AWrongPasswordForPostgresIsHeardOfAndIsNotInTheReason) {
+TEST(ServersThatFail, AWrongPasswordForPostgresIsHeardOfAndIsNotInTheReason) {
   const test::PostgresServer server({.password = "ROOTS"});
-  const auto events = std::make_shared<Events>();
+  const auto events = std::make_shared<ServerEvents>();
   Result<Client> client =
       Client::open(server.url("postgres", "OpenSesame17"), {.observer = events});
   if (client) {
@@ -259,7 +200,7 @@ TEST(ServerEvents, AWrongPasswordForPostgresIsHeardOfAndIsNotInTheReason) {
 
 void expect_error_with(const std::string& url, const std::function<void()>& take_rights_away,
                        const std::string& reason) {
-  const auto events = std::make_shared<Events>();
+  const auto events = std::make_shared<ServerEvents>();
   Client client = Client::open(url, {.observer = events}).value();
   ASSERT_TRUE(client.mutex("x").try_acquire_for(kPatience));
   take_rights_away();
@@ -271,7 +212,7 @@ void expect_error_with(const std::string& url, const std::function<void()>& take
   EXPECT_EQ(events->by_server().size(), 1u) << events->text();
 }
 
-TEST(ServerEvents, APostgresThatRefusesTheUserIsToldAbout) {
+TEST(ServersThatFail, APostgresThatRefusesTheUserIsToldAbout) {
   test::PostgresServer server;
   grant_rights(server, "table");
   expect_error_with(
@@ -280,7 +221,7 @@ TEST(ServerEvents, APostgresThatRefusesTheUserIsToldAbout) {
       "permission denied");
 }
 
-TEST(ServerEvents, AMysqlThatRefusesTheUserIsToldAbout) {
+TEST(ServersThatFail, AMysqlThatRefusesTheUserIsToldAbout) {
   test::MariadbServer server;
   grant_rights(server, "table");
   const std::string port = std::to_string(server.port());
@@ -288,6 +229,30 @@ TEST(ServerEvents, AMysqlThatRefusesTheUserIsToldAbout) {
       "mysql://app:PASSWORD@127.0.0.1:" + port + "/app",
       [&] { server.query("REVOKE SELECT, INSERT, UPDATE, DELETE ON app.holdfast_lock FROM app"); },
       "command denied");
+}
+
+// ---- Files -------------------------------------------------------------------------------------
+
+class SqliteServerEvents : public SqliteTest {};
+
+TEST_F(SqliteServerEvents, AFileThatWasReplacedIsAServerThatIsGone) {
+  const auto events = std::make_shared<ServerEvents>();
+  Client client = Client::open(url(), {.observer = events}).value();
+  ASSERT_TRUE(client.mutex("x").try_acquire());
+  std::filesystem::remove(file());
+  ASSERT_TRUE(use_until(client, [&] { return events->count(ServerEventKind::disconnected) > 0; }));
+  EXPECT_EQ(broken_promise(*events), "");
+  EXPECT_THAT(events->by_server()[file().string()], ElementsAre("connected", "disconnected"));
+  EXPECT_THAT(events->text(), HasSubstr("was removed or replaced"));
+}
+
+TEST_F(SqliteServerEvents, AFileThatCannotBeOpenedIsToldAbout) {
+  const auto events = std::make_shared<ServerEvents>();
+  std::filesystem::create_directory(file());
+  const Result<Client> client = Client::open(url(), {.observer = events});
+  EXPECT_FALSE(client);
+  EXPECT_EQ(broken_promise(*events), "");
+  EXPECT_THAT(events->by_server()[file().string()], ElementsAre("connect_failed"));
 }
 
 }  // namespace
