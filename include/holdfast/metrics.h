@@ -7,7 +7,8 @@
 //   response.set("Content-Type", holdfast::Metrics::kContentType);
 //   response.body = metrics.text();
 //
-// docs/METRICS.md has all metrics, queries for the questions that people ask, and alerts.
+// docs/METRICS.md has all metrics, queries for the questions that people ask, a dashboard and alerts. What happens to
+// connections (Observer::on_server) is counted by engine, not by server.
 //
 // The number of series is bounded, whatever names callers choose: beyond MetricsOptions::max_names per engine, locks
 // are counted together as name="(other)".
