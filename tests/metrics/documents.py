@@ -13,7 +13,8 @@ from services import SOURCE
 
 PAGE = (SOURCE / "docs/METRICS.md").read_text(encoding="utf-8")
 DASHBOARD: dict[str, Any] = json.loads((SOURCE / "docs/metrics/grafana.json").read_text(encoding="utf-8"))
-ALERTS: list[dict[str, Any]] = yaml.safe_load((SOURCE / "docs/metrics/alerts.yml").read_text(encoding="utf-8"))["groups"][0]["rules"]
+RULES = (SOURCE / "docs/metrics/alerts.yml").read_text(encoding="utf-8")
+ALERTS: list[dict[str, Any]] = yaml.safe_load(RULES)["groups"][0]["rules"]
 
 
 @dataclass

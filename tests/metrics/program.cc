@@ -1,5 +1,5 @@
-// metrics_program URL: a program of the library with traffic on a few locks, and its metrics on a free port of loopback,
-// which it prints. Ends with its standard input.
+// metrics_program URL: a program of the library with traffic on a few locks, and its metrics on a free port of
+// loopback, which it prints. Ends with its standard input.
 #include <arpa/inet.h>
 #include <holdfast/holdfast.h>
 #include <holdfast/metrics.h>

@@ -1,5 +1,5 @@
-"""A real Prometheus scrapes a daemon and a program of the library while their locks are fought for, broken, in a deadlock,
-and without a server for a while; then it is asked everything that the dashboard, the alerts and the page ask."""
+"""A real Prometheus scrapes a daemon and a program of the library while their locks are fought for, broken, in a
+deadlock, and without a server for a while; then it is asked all that the dashboard, the alerts and the page ask."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Redis, the daemon, a program of the library, and a Prometheus that reads them: real ones, on free ports of loopback."""
+"""Redis, the daemon, a program of the library, and a Prometheus that reads them: real ones, on free loopback ports."""
 
 from __future__ import annotations
 
@@ -84,8 +84,8 @@ class Redis(Process):
     def __init__(self, directory: str) -> None:
         self.port = free_port()
         self.url = f"redis://127.0.0.1:{self.port}"
-        super().__init__(["redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--save", "", "--dir", directory],
-                         stdout=subprocess.DEVNULL)
+        super().__init__(["redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--save", "",
+                          "--dir", directory], stdout=subprocess.DEVNULL)
 
     def ready(self) -> bool:
         return answers(self.port)
@@ -150,16 +150,17 @@ class Daemon(Process):
 
 
 class Prometheus(Process):
-    """Scrapes the daemon (job holdfast) and the program (job program) twice a second, and runs the alerts."""
+    """Scrapes the daemon (job holdfast) and the program (job program) each second, and runs the alerts."""
 
     def __init__(self, directory: str, daemon: Daemon, program: Program) -> None:
         self.port = free_port()
         config = {
-            "global": {"scrape_interval": "500ms", "scrape_timeout": "500ms", "evaluation_interval": "1s"},
+            "global": {"scrape_interval": "1s", "scrape_timeout": "1s", "evaluation_interval": "1s"},
             "rule_files": [str(SOURCE / "docs/metrics/alerts.yml")],
             "scrape_configs": [
-                {"job_name": "holdfast", "scheme": "https", "static_configs": [{"targets": [f"127.0.0.1:{daemon.port}"]}],
-                 "authorization": {"credentials_file": f"{daemon.directory}/token"}, "tls_config": {"ca_file": daemon.certificate}},
+                {"job_name": "holdfast", "static_configs": [{"targets": [f"127.0.0.1:{daemon.port}"]}],
+                 "scheme": "https", "tls_config": {"ca_file": daemon.certificate},
+                 "authorization": {"credentials_file": f"{daemon.directory}/token"}},
                 {"job_name": "program", "static_configs": [{"targets": [f"127.0.0.1:{program.port}"]}]},
             ],
         }
