@@ -16,13 +16,14 @@ std::optional<Press> press_of_letter(char letter) {
     case 'D': return Press::left;
     case 'H': return Press::home;
     case 'F': return Press::end;
-    case 'M': return Press::enter;  // of the keypad
     default: return std::nullopt;
   }
 }
 
 // "5~", "1;5A", "A": what is between ESC [ and the end of the sequence, with that.
 std::optional<Press> press_of(std::string_view sequence) {
+  // Reports of a mouse, and answers of a terminal.
+  if (sequence.find_first_of("<?>=") != std::string_view::npos) return std::nullopt;
   if (sequence.back() != '~') return press_of_letter(sequence.back());
   const std::string_view number = sequence.substr(0, sequence.find_first_of(";~"));
   if (number == "1" || number == "7") return Press::home;
@@ -83,6 +84,7 @@ std::size_t Keys::take_escape(std::vector<Key>& keys) const {
   if (kind == 'O') {
     if (pending_.size() < 3) return 0;
     if (const auto press = press_of_letter(pending_[2])) keys.push_back({*press, {}});
+    if (pending_[2] == 'M') keys.push_back({Press::enter, {}});  // of the keypad
     return 3;
   }
   for (std::size_t i = 2; i < pending_.size(); ++i) {

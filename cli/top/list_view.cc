@@ -25,6 +25,8 @@ struct Placed {
 
 constexpr int kGap = 2;
 constexpr int kWidestName = 60;
+constexpr int kWidthForToken = 120;
+constexpr int kWidthForMode = 140;
 
 int width_of(const std::vector<Column>& columns) {
   int width = -kGap;
@@ -46,15 +48,16 @@ std::vector<Placed> columns_for(int width, const Sight& sight) {
     columns.push_back({Field::engine, "ENGINE", static_cast<int>(std::min<std::size_t>(engine, 12)),
                        Align::left, 3});
   }
-  columns.push_back({Field::name, "LOCK", 16, Align::left, 0});
+  columns.push_back({Field::name, "LOCK", std::clamp(width / 3, 10, 16), Align::left, 0});
   columns.push_back({Field::waiting, "WAIT", 4, Align::right, 1});
   columns.push_back({Field::oldest, "OLDEST", 6, Align::right, 5});
   columns.push_back({Field::held, "HELD", 4, Align::right, 6});
   columns.push_back({Field::left, "LEFT", 4, Align::right, 2});
   columns.push_back({Field::bar, "", 8, Align::left, 7});
-  columns.push_back({Field::token, "TOKEN", 10, Align::right, 8});
-  columns.push_back({Field::mode, "MODE", 9, Align::left, 9});
-  columns.push_back({Field::holder, "HOLDER", 14, Align::left, 4});
+  // Who holds it says more than these, and gets the room first.
+  if (width >= kWidthForToken) columns.push_back({Field::token, "TOKEN", 16, Align::right, 8});
+  if (width >= kWidthForMode) columns.push_back({Field::mode, "MODE", 9, Align::left, 9});
+  columns.push_back({Field::holder, "HOLDER", 16, Align::left, 4});
   while (width_of(columns) > width) {
     const auto last = std::ranges::max_element(columns, {}, &Column::dispensable);
     if (last->dispensable == 0) break;

@@ -45,8 +45,8 @@ std::string event_text(const HistoryEvent& event) {
   if (event.kind == "handed_over") return "handed over to " + name + token + waited;
   if (event.kind == "released") return "released by " + name + token + held;
   if (event.kind == "expired") return "EXPIRED: lost by " + name + token + held;
-  if (event.kind == "waiting") return "waited for by " + name;
-  if (event.kind == "gave_up") return "given up by " + name + waited;
+  if (event.kind == "waiting") return name + " waits";
+  if (event.kind == "gave_up") return name + " gave up" + waited;
   return event.kind + ": " + name + token;
 }
 

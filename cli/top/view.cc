@@ -38,8 +38,7 @@ Line title_line(const Browser& browser, const Canvas& canvas) {
   const Choice& choice = browser.choice();
   std::string text = std::to_string(locks) + (locks == 1 ? " lock" : " locks");
   if (browser.rows().size() != locks) text = std::to_string(browser.rows().size()) + " of " + text;
-  text += ", " + std::to_string(waiters) + (waiters == 1 ? " waits" : " wait") + "; by " +
-          sort_name(choice.sort);
+  text += ", " + std::to_string(waiters) + " waiting; by " + sort_name(choice.sort);
   if (choice.engine) text += "; only " + sight.engines()[*choice.engine].name;
   if (!choice.filter.empty()) text += "; only \"" + choice.filter + '"';
   Line line = canvas.line();
