@@ -140,13 +140,15 @@ void Live::look() {
       sight_.failed(each.engine, each.locks.failure());
     }
   }
-  // At once: its rows point into the sight.
-  if (!answers.empty()) browser_.refresh();
+  if (!answers.empty()) {
+    sight_.look_for_deadlocks();
+    browser_.refresh();  // Its rows pointed into the sight.
+    draw_at_ = {};
+  }
   for (std::string& message : lookout_.take_messages()) {
     browser_.tell(std::move(message));
     draw_at_ = {};
   }
-  if (!answers.empty()) draw_at_ = {};
 }
 
 void Live::draw_if_due(Clock::time_point now) {

@@ -98,6 +98,7 @@ bool Reporter::look() {
         std::back_inserter(events_));
   }
   for (const Look::Unseen& each : look.unseen) sight_.failed(index_of(each.engine), each.why);
+  sight_.look_for_deadlocks();
   return !find_deadlocks(look.seen).empty();
 }
 

@@ -71,7 +71,6 @@ std::vector<HistoryEvent> Sight::saw(std::size_t index, const std::vector<LockIn
   engine.seen_ms = now_ms;
   for (const HistoryEvent& event : events) happenings_.add(event);
   deadlocks_.saw(engine.name, locks, fairness, begun);
-  deadlocks_.update();
   return events;
 }
 
@@ -79,7 +78,6 @@ void Sight::failed(std::size_t index, const Failure& failure) {
   engines_[index].failure = failure;
   engines_[index].asked_ms.reset();
   deadlocks_.lost_sight(engines_[index].name);
-  deadlocks_.update();
 }
 
 const TopLock* Sight::find(std::size_t engine, const Name& name) const {

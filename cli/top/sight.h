@@ -46,6 +46,8 @@ class Sight {
   std::vector<HistoryEvent> saw(std::size_t engine, const std::vector<LockInfo>& locks,
                                 Fairness fairness, Clock::time_point begun, long long now_ms);
   void failed(std::size_t engine, const Failure& failure);
+  // After all the answers that are there. A deadlock is told once it was so in two rounds of all engines.
+  void look_for_deadlocks() { deadlocks_.update(); }
 
   const std::vector<TopEngine>& engines() const { return engines_; }
   const std::vector<Deadlock>& deadlocks() const { return deadlocks_.found(); }
