@@ -144,6 +144,10 @@ byId('signin-form').addEventListener('submit', (event) => {
   feed.start();
 });
 byId('signin').addEventListener('cancel', (event) => event.preventDefault());
+// A browser does not let a page keep a dialog open that its user has not touched yet: then it is opened again.
+byId('signin').addEventListener('close', () => {
+  if (connection.state === 'refused') byId('signin').showModal();
+});
 
 // ---- Search, filter, sort ----
 

@@ -12,7 +12,11 @@ export class BreakDialog {
 
   ask(lock, holder) {
     this.opener = document.activeElement;
-    const reason = h('input', { id: 'break-reason', type: 'text', required: true, maxlength: '200', autocomplete: 'off' });
+    // The daemon takes 500 bytes; a character has at most three here.
+    const reason = h('input', {
+      id: 'break-reason', type: 'text', required: true, maxlength: '160', autocomplete: 'off',
+      pattern: '.*\\S.*', title: 'Say why',
+    });
     const outcome = h('p', { class: 'outcome', role: 'alert' });
     const cancel = h('button', { type: 'button', onclick: () => this.close() }, 'Cancel');
     const submit = h('button', { type: 'submit', class: 'danger solid' }, 'Break the lock');
