@@ -25,11 +25,9 @@ FUZZ_PACKAGES=(clang-19 libclang-rt-19-dev llvm-19 cmake ninja-build pkg-config 
 
 # The tests of shell completion run it in the shells. (bash runs this script.)
 CLI_PACKAGES=(zsh fish)
-# Those of metrics show them to a Prometheus.
-METRICS_PACKAGES=(prometheus python3-yaml)
-
-# The tests of the HTTP API, and its examples in other languages.
-SERVE_PACKAGES=(curl nodejs golang-go python3-hypothesis python3-jsonschema)
+# The tests of the daemon: clients in other languages, its description, a browser for its page, a Prometheus.
+SERVE_PACKAGES=(curl nodejs golang-go python3-hypothesis python3-jsonschema python3-yaml chromium chromium-driver
+  prometheus)
 
 # Needed by the tests of an engine, beside the build. SQLite is embedded and needs nothing.
 SQLITE_PACKAGES=()

@@ -120,11 +120,11 @@ Awaitable<void> Monitor::watch(Watched& watched) {
 void Monitor::update(Watched& watched, const std::vector<LockInfo>& locks) {
   const long long now_ms = wall_ms();
   const std::string& engine = watched.engine->name;
-  Json change = locks_event(engine, now_ms, false);
+  // Before the first look nothing was known, so nothing has happened; and pages may know what an earlier daemon saw.
+  const bool first = watched.at == Clock::time_point();
+  Json change = locks_event(engine, now_ms, first);
   std::unordered_map<std::string, SeenLock> present;
   present.reserve(locks.size());
-  // Before the first look nothing was known, so nothing has happened.
-  const bool first = watched.at == Clock::time_point();
   std::vector<HistoryEvent> events;
   const auto add = [&](const SeenLock* before, const SeenLock* after) {
     if (!first)
@@ -148,7 +148,7 @@ void Monitor::update(Watched& watched, const std::vector<LockInfo>& locks) {
     change["remove"].push_back(percent_encoded(name));
   }
   watched.locks = std::move(present);
-  if (!change["upsert"].empty() || !change["remove"].empty())
+  if (first || !change["upsert"].empty() || !change["remove"].empty())
     feed_.publish(event_text("locks", change));
   for (HistoryEvent& event : events) history_.add(std::move(event));
 }
@@ -211,6 +211,7 @@ Awaitable<bool> Monitor::tell_all(EventSink& sink) {
                 {"engines", engines_json()}};
   if (!co_await sink.send(event_text("hello", hello))) co_return false;
   for (const auto& watched : watched_) {
+    if (watched->at == Clock::time_point()) continue;
     // A copy: looks go on while a slow reader takes it.
     std::vector<SeenLock> locks;
     for (const auto& [name, lock] : watched->locks) locks.push_back(lock);

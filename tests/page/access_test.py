@@ -51,7 +51,6 @@ class AccessTest(PageCase):
 
     def populate(self) -> None:
         """Everything that the page can show at once."""
-        self.daemon.acquire("abandoned", "local", ttl_ms=30000, label="late@web1")
         self.daemon.acquire("disk", "local", ttl_ms=600000, mode="permit", permits=3, label="copy@web1")
         for number in (1, 2):
             self.world.run(self.url, f"lock-{number}", f"owner{number}@web1", f"--owner=job-{number}")
@@ -62,6 +61,9 @@ class AccessTest(PageCase):
         self.browser.run("for (const each of document.querySelectorAll('.card details')) each.open = true")
         self.browser.run("for (const each of document.querySelectorAll('.doctor button')) each.click()")
         self.browser.await_true("document.querySelectorAll('.doctor .findings, .doctor .error').length === 2")
+        self.daemon.acquire("abandoned", "local", ttl_ms=16000, label="late@web1")
+        # Rows out of sight are not kept up to date.
+        self.browser.run("document.getElementById('rows').scrollIntoView()")
         self.browser.await_true("document.querySelector('#rows .left[data-late=yes]')")
         self.open_lock("lock-1")
         self.browser.await_true("document.querySelector('.events li') && document.querySelector('.timeline')")

@@ -4,6 +4,7 @@ import { bdi, byId, h, reconcile, setAttribute, setText } from './dom.js';
 import { count, duration } from './format.js';
 import { address, get } from './api.js';
 import { now } from './clock.js';
+import { isDown } from './store.js';
 import { SPAN_MS, drawCurve, newCurve } from './chart.js';
 
 const GUARANTEES = [
@@ -55,11 +56,12 @@ class Card {
 
   update(engine) {
     setText(this.address, engine.url ?? '');
-    setText(this.status, engine.reachable ? 'reachable' : 'unreachable');
-    setAttribute(this.status, 'data-ok', engine.reachable ? 'yes' : 'no');
+    setText(this.status, engine.reachable ? 'reachable' : isDown(engine) ? 'unreachable' : 'asking…');
+    setAttribute(this.status, 'data-ok', engine.reachable ? 'yes' : isDown(engine) ? 'no' : null);
     this.error.hidden = engine.reachable || !engine.error;
     setText(this.error, engine.error?.detail ?? engine.error?.title ?? '');
     this.reachable = engine.reachable;
+    this.waiting = engine.reachable ? engine.waiters ?? 0 : 0;
     setText(this.locks, engine.reachable ? count(engine.locks ?? 0) : '–');
     setText(this.waiters, engine.reachable ? count(engine.waiters ?? 0) : '–');
     this.#showGuarantees(engine.guarantees ?? {});
@@ -73,7 +75,7 @@ class Card {
     setText(this.longest, this.reachable && last?.longest_wait_ms ? duration(last.longest_wait_ms) : '–');
     const recent = points.filter((point) => point.at_ms >= now_ms - SPAN_MS);
     const most = (field) => Math.max(0, ...recent.map((point) => point[field] ?? 0));
-    const queue = count(most('waiters'));
+    const queue = count(Math.max(this.waiting, most('waiters')));
     const wait = duration(most('longest_wait_ms'));
     drawCurve(this.queue, points, 'waiters', now_ms, `Waiters in the last ten minutes: at most ${queue}`);
     drawCurve(this.wait, points, 'longest_wait_ms', now_ms, `Longest wait in the last ten minutes: ${wait}`);

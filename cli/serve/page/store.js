@@ -40,6 +40,11 @@ function least(times) {
   return result;
 }
 
+/** A daemon that has just started has neither reached an engine nor failed to. */
+export function isDown(engine) {
+  return engine?.reachable === false && engine.error !== undefined;
+}
+
 export class Store {
   engines = new Map();
   locks = new Map();
@@ -79,7 +84,7 @@ export class Store {
 
   /** What was seen of an engine that does not answer now is no news of now. */
   reachable(engine) {
-    return this.engines.get(engine)?.reachable !== false;
+    return !isDown(this.engines.get(engine));
   }
 
   #setLocks(data) {
