@@ -17,7 +17,8 @@ class DeadlockWatch {
   using Clock = std::chrono::steady_clock;
 
   // What a look at one engine found, and when that look was begun. Of its locks only those matter that are waited for.
-  void saw(const std::string& engine, const std::vector<LockInfo>& locks, Fairness fairness, Clock::time_point begun);
+  void saw(const std::string& engine, const std::vector<LockInfo>& locks, Fairness fairness,
+           Clock::time_point begun);
   // It did not answer: what was seen of it is not known any more.
   void lost_sight(const std::string& engine);
 
