@@ -139,13 +139,14 @@ _holdfast() {
     --interval) _holdfast_options 500ms 1s 5s; return ;;
     --sort) _holdfast_options waiters wait age name; return ;;
     --hold) _holdfast_options 1ms 10ms; return ;;
+    --listen) _holdfast_options 127.0.0.1:7272 unix:/run/holdfast/http.sock; return ;;
     --mode) _holdfast_options exclusive shared permits; return ;;
     --engine)
       _holdfast_options sqlite redis redlock memcached zookeeper etcd postgres postgres-advisory mysql \
         mysql-named
       return
       ;;
-    --report | --markdown | --svg | --history)
+    --report | --markdown | --svg | --history | --tls-cert | --tls-key | --token-file)
       compopt -o filenames 2>/dev/null  # readline quotes them
       mapfile -t COMPREPLY < <(compgen -f -- "$cur")
       return
@@ -162,13 +163,13 @@ _holdfast() {
       return
       ;;
     --timeout | --at | --forget | --permits | --label | --owner | --command | --conflict-exit-code | --token | --workers | --in-flight | --processes | --seconds) return ;;
-    --minutes | --schedules | --threads | --replay) return ;;
+    --host | --minutes | --schedules | --threads | --replay) return ;;
     --names) [[ $command == bench ]] && return ;;
   esac
 
   if [[ -z $command ]]; then
-    _holdfast_options run acquire renew release ls show jobs break deadlocks top doctor engines schema bench sim \
-      torture "${common[@]}" --version
+    _holdfast_options run acquire renew release ls show jobs break deadlocks top serve doctor engines schema bench \
+      sim torture "${common[@]}" --version
     return
   fi
   local -a options=()
@@ -186,6 +187,7 @@ _holdfast() {
     jobs) options=(--forget) ;;
     break) options=(--token) ;;
     top) options=(--interval --sort --once) ;;
+    serve) options=(--listen --tls-cert --tls-key --token-file --host --read-only) ;;
     bench)
       options=(--workers --in-flight --processes --names --seconds --mode --permits --hold --ttl)
       ;;

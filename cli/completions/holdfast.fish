@@ -1,6 +1,6 @@
 # fish completion for holdfast(1)
 
-set -l commands run acquire renew release ls show jobs break deadlocks top doctor engines schema bench sim torture
+set -l commands run acquire renew release ls show jobs break deadlocks top serve doctor engines schema bench sim torture
 
 # Anybody who can take a lock chooses its name. So no name is ever evaluated here: `holdfast ls --names`
 # prints one printable name per line, and fish quotes what it inserts.
@@ -45,6 +45,7 @@ complete -c holdfast -n "not __fish_seen_subcommand_from $commands" -a jobs -d '
 complete -c holdfast -n "not __fish_seen_subcommand_from $commands" -a break -d 'Take a lock away from its holder'
 complete -c holdfast -n "not __fish_seen_subcommand_from $commands" -a deadlocks -d 'Find owners that wait for each other'
 complete -c holdfast -n "not __fish_seen_subcommand_from $commands" -a top -d 'Watch locks in the terminal'
+complete -c holdfast -n "not __fish_seen_subcommand_from $commands" -a serve -d 'Serve locks over HTTP, and a page that shows them'
 complete -c holdfast -n "not __fish_seen_subcommand_from $commands" -a doctor -d 'Examine a server: product, settings, defects, guarantees'
 complete -c holdfast -n "not __fish_seen_subcommand_from $commands" -a engines -d 'List the engines and what they guarantee'
 complete -c holdfast -n "not __fish_seen_subcommand_from $commands" -a schema -d 'Print the statements that make the tables of an engine'
@@ -81,6 +82,12 @@ complete -c holdfast -n '__fish_seen_subcommand_from ls; and not __holdfast_in_c
 complete -c holdfast -n '__fish_seen_subcommand_from top' -l interval -x -a '500ms 1s 5s' -d 'How often to look'
 complete -c holdfast -n '__fish_seen_subcommand_from top' -l sort -x -a 'waiters wait age name' -d 'What comes first'
 complete -c holdfast -n '__fish_seen_subcommand_from top' -l once -d 'One look, without a terminal'
+complete -c holdfast -n '__fish_seen_subcommand_from serve' -l listen -x -a '127.0.0.1:7272 unix:/run/holdfast/http.sock' -d 'Where to listen'
+complete -c holdfast -n '__fish_seen_subcommand_from serve' -l tls-cert -r -F -d 'Certificate chain'
+complete -c holdfast -n '__fish_seen_subcommand_from serve' -l tls-key -r -F -d 'Its key'
+complete -c holdfast -n '__fish_seen_subcommand_from serve' -l token-file -r -F -d 'The token that requests must carry'
+complete -c holdfast -n '__fish_seen_subcommand_from serve' -l host -x -d 'A further name of the daemon'
+complete -c holdfast -n '__fish_seen_subcommand_from serve' -l read-only -d 'Take and break no locks'
 complete -c holdfast -n '__fish_seen_subcommand_from break' -l token -x -d 'The token of the holder'
 
 complete -c holdfast -n '__fish_seen_subcommand_from bench' -l workers -x -d 'Blocking threads'

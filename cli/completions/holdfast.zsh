@@ -65,6 +65,7 @@ _holdfast() {
         'break:take a lock away from its holder'
         'deadlocks:find owners that wait for each other'
         'top:watch locks in the terminal'
+        'serve:serve locks over HTTP, and a page that shows them'
         'doctor:examine a server\: product, settings, defects, guarantees'
         'engines:list the engines and what they guarantee'
         'schema:print the statements that make the tables of an engine'
@@ -98,6 +99,12 @@ _holdfast() {
         top)
           _arguments $common '--interval[how often to look]:duration:(500ms 1s 5s)' \
             '--sort[what comes first]:order:(waiters wait age name)' '--once[one look, without a terminal]'
+          ;;
+        serve)
+          _arguments $common '--listen[where to listen]:address\:port or unix\:path:(127.0.0.1\:7272 unix\:/run/holdfast/http.sock)' \
+            '--tls-cert[certificate chain]:file:_files' '--tls-key[its key]:file:_files' \
+            '--token-file[the token that requests must carry]:file:_files' \
+            '*--host[a further name of the daemon]:name:' '--read-only[take and break no locks]'
           ;;
         engines | schema) _arguments $common ;;
         doctor) _arguments $common '1:URL:' ;;

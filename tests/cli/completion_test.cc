@@ -1,6 +1,7 @@
 // Shell completion: bash, zsh and fish offer the names of locks, and no name does anything.
 #include <filesystem>
 #include <fstream>
+#include <regex>
 
 #include "cli_fixture.h"
 #include "hostile.h"
@@ -103,6 +104,37 @@ TEST_F(CompletionTest, FishOffersTheNames) {
   }
   EXPECT_TRUE(is_harmless(output.out)) << output.out;
   EXPECT_FALSE(bait_taken()) << "a name was evaluated";
+}
+
+// Those of a command that is a program of its own, too.
+TEST_F(CompletionTest, OptionsOfServeAreOffered) {
+  require("bash");
+  require("fish");
+  const std::string help = run({"serve", "--help"}).out;
+  std::ofstream(path("check")) << "source " << kCompletions << R"(holdfast.bash
+COMP_LINE="holdfast serve --" COMP_POINT=17 COMP_WORDS=(holdfast serve --) COMP_CWORD=2
+_holdfast holdfast -- serve
+printf '%s\n' "${COMPREPLY[@]}"
+)";
+  const std::string by_bash =
+      start_plain({"bash", path("check")}, {.environment = environment()}).wait().out;
+  const std::string by_fish = start_plain({"fish", "--no-config", "-c",
+                                           std::string("source ") + kCompletions +
+                                               "holdfast.fish; complete -C 'holdfast serve --'"},
+                                          {.environment = environment()})
+                                  .wait()
+                                  .out;
+  const std::string of_zsh = read_all(std::string(kCompletions) + "holdfast.zsh");
+  const std::regex option("(^|[ ,])(--[a-z-]+)");
+  std::size_t found = 0;
+  for (std::sregex_iterator at(help.begin(), help.end(), option), end; at != end; ++at, ++found) {
+    const std::string name = (*at)[2];
+    if (help.find("\n  " + name + " ") == std::string::npos) continue;  // in an example
+    EXPECT_NE(by_bash.find(name + "\n"), std::string::npos) << name << "\n" << by_bash;
+    EXPECT_TRUE(std::regex_search(by_fish, std::regex("(^|\n)" + name + "\\s"))) << name << by_fish;
+    EXPECT_NE(of_zsh.find("--" + name.substr(2) + "["), std::string::npos) << name;
+  }
+  EXPECT_GT(found, 6U) << help;
 }
 
 // A person at a terminal types the beginning of a name, TAB and Enter.
