@@ -81,9 +81,11 @@ std::vector<Handle> in_order(const ClaimPlan& plan, std::vector<Handle> handles)
   return handles;
 }
 
-int acquire(const Session& session, const ClaimOptions& options) {
+int acquire(Session& session, const ClaimOptions& options) {
   Result<ClaimPlan> plan = ClaimPlan::from(options);
   if (!plan) return session.fail(plan.failure());
+  session.otlp = options.otlp;
+  if (Result<void> traced = session.begin_trace("holdfast acquire"); !traced) return session.fail(traced.failure());
   Result<Client> client = [&] {
     const ExitOnSignal at_once(session.json);
     return session.open({.label = plan->label, .owner = plan->lock.owner.str()});

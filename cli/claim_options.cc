@@ -49,6 +49,10 @@ void ClaimOptions::add_to(CLI::App& command) {
           "Whose locks these are, for `holdfast deadlocks` (default: HOLDFAST_OWNER, else random)")
       ->type_name("OWNER");
   command.add_flag("--quiet", quiet, "Do not tell whom we wait for");
+  command
+      .add_option("--otlp", otlp,
+                  "Where traces go, by OTLP over HTTP (default: OTEL_EXPORTER_OTLP_ENDPOINT, else nowhere)")
+      ->type_name("URL");
 }
 
 namespace {

@@ -29,6 +29,7 @@ struct ClaimOptions {
   std::optional<std::string> owner;
   int conflict_status = kBusy;
   bool quiet = false;
+  std::optional<std::string> otlp;
 
   void add_to(CLI::App& command);
 };

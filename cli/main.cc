@@ -60,11 +60,11 @@ void declare(CLI::App& app, Invocation& invocation, const std::string& word) {
   app.name("holdfast");
   app.require_subcommand(1);
   add_on(app, invocation.session, kOnHelp);
-  app.add_flag("--json", invocation.session.json, "Print JSON");
+  add_output(app, invocation.session);
   app.set_version_flag("--version", "holdfast " HOLDFAST_VERSION, "Print the version and exit");
   declare_commands(app, invocation, word);
   app.footer(kCommandExamples);
-  // --on and --json are understood after the command too.
+  // They are understood after the command too.
   for (CLI::App* command : app.get_subcommands({})) command->fallthrough();
 }
 

@@ -8,13 +8,6 @@
 namespace holdfast::cli {
 namespace {
 
-std::string scheme_of(const std::string& url) {
-  std::string scheme = url.substr(0, url.find(':'));
-  if (scheme.empty() || scheme.size() == url.size()) return "sqlite";  // the default
-  for (char& c : scheme) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return scheme;
-}
-
 bool is_taken(const std::vector<Place>& places, const std::string& name) {
   return std::ranges::find(places, name, &Place::name) != places.end();
 }
@@ -37,6 +30,13 @@ Result<Place> place_of(const std::string& word) {
 }
 
 }  // namespace
+
+std::string scheme_of(const std::string& url) {
+  std::string scheme = url.substr(0, url.find(':'));
+  if (scheme.empty() || scheme.size() == url.size()) return "sqlite";  // the default
+  for (char& c : scheme) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return scheme;
+}
 
 Result<std::vector<Place>> places_of(const Session& session) {
   std::vector<Place> places;

@@ -14,6 +14,9 @@ struct Place {
   std::string given;  // the word of --on without NAME= and secrets; empty: it was not given
 };
 
+// Of a URL, in lower case; of an empty one, that of the library's default.
+std::string scheme_of(const std::string& url);
+
 // At least one. invalid_argument if two have the same NAME.
 Result<std::vector<Place>> places_of(const Session& session);
 

@@ -31,7 +31,10 @@ int parse_and_act(CLI::App& app, Invocation& invocation, std::vector<std::string
   try {
     std::ranges::reverse(words);  // As CLI11 wants it.
     app.parse(std::move(words));
-    return invocation.action();
+    if (const auto log = invocation.session.log(); !log) return invocation.session.fail(log.failure());
+    const int status = invocation.action();
+    invocation.session.end_trace(status);
+    return status;
   } catch (const CLI::Success& help) {
     return app.exit(help);
   } catch (const CLI::ParseError& error) {
@@ -56,6 +59,11 @@ void add_on(CLI::App& app, Session& session, const char* help) {
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 
+void add_output(CLI::App& app, Session& session) {
+  app.add_flag("--json", session.json, "Print JSON");
+  app.add_flag("-v,--verbose", session.verbose, "Tell on standard error what happens, as HOLDFAST_LOG=debug");
+}
+
 int run_command(const std::string& word, const char* on_help,
                 void (*declare)(CLI::App& app, Invocation& invocation),
                 std::vector<std::string> words) {
@@ -65,7 +73,7 @@ int run_command(const std::string& word, const char* on_help,
   CLI::App app("holdfast " + word, "holdfast");
   app.require_subcommand(1);
   add_on(app, invocation.session, on_help);
-  app.add_flag("--json", invocation.session.json, "Print JSON");
+  add_output(app, invocation.session);
   declare(app, invocation);
   for (CLI::App* command : app.get_subcommands({})) command->fallthrough();
   return parse_and_act(app, invocation, std::move(words), [&](const CLI::ParseError& error) {

@@ -24,6 +24,9 @@ inline constexpr const char* kOnHelp = "Where the locks are: a URL, or @FILE wit
 // --on, for all commands. It may be given several times; see Session::url() and places.h.
 void add_on(CLI::App& app, Session& session, const char* help);
 
+// --json and --verbose, for all commands.
+void add_output(CLI::App& app, Session& session);
+
 // For a program that is one command of `holdfast`: `declare` adds that command.
 int run_command(const std::string& word, const char* on_help,
                 void (*declare)(CLI::App& app, Invocation& invocation),

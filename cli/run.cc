@@ -272,8 +272,8 @@ struct RunOptions {
   std::optional<std::string> shell_command;
 };
 
-int run(const Invocation& invocation, const RunOptions& options) {
-  const Session& session = invocation.session;
+int run(Invocation& invocation, const RunOptions& options) {
+  Session& session = invocation.session;
   Result<std::vector<std::string>> words =
       command_words(invocation.command, options.shell_command, options.claim.names);
   if (!words) return session.fail(words.failure());
@@ -300,6 +300,8 @@ int run(const Invocation& invocation, const RunOptions& options) {
       return session.fail(Failure(Code::misconfigured, *problem));
     }
   }
+  session.otlp = options.claim.otlp;
+  if (Result<void> traced = session.begin_trace("holdfast run"); !traced) return session.fail(traced.failure());
   // The renewing thread needs no heap of its own: to map one takes longer than to share.
   mallopt(M_ARENA_MAX, 1);
   RunPlan all{.claim = std::move(*plan),

@@ -11,7 +11,9 @@
 
 #include "duration.h"
 #include "holdfast/text.h"
+#include "places.h"
 #include "secrets.h"
+#include "tracing.h"
 #include "warning_printer.h"
 
 namespace holdfast::cli {
@@ -92,7 +94,49 @@ Result<Client> Session::open(ClientOptions options) const {
   Result<std::string> where = url();
   if (!where) return where.failure();
   if (!options.observer) options.observer = std::make_shared<WarningPrinter>();
-  return Client::open(*where, std::move(options));
+  return Client::open(*where, watched(scheme_of(*where), std::move(options)));
+}
+
+ClientOptions Session::watched(const std::string& engine, ClientOptions options) const {
+  options.log_from_environment = false;
+  if (tracing_) options.observer = tracing_->observer(engine, std::move(options.observer));
+  // What is wrong was said before the command began.
+  const Result<std::optional<LogOptions>> asked = log();
+  if (asked && *asked) {
+    options.observer = log_observer(engine, **asked, std::move(options.observer));
+  }
+  return options;
+}
+
+Result<std::optional<LogOptions>> Session::log() const {
+  return log_from_environment(verbose ? std::optional(LogLevel::debug) : std::nullopt);
+}
+
+Result<void> Session::begin_trace(const std::string& name) {
+  std::string why;
+  std::optional<Collector> collector;
+  if (otlp) {
+    Result<Collector> given = Collector::parse(*otlp, "--otlp");
+    if (!given) return given.failure();
+    collector = std::move(*given);
+  } else {
+    collector = Collector::from_environment(why);
+  }
+  if (collector) tracing_ = std::make_shared<Tracing>(std::move(*collector), name);
+  // The variables are for other programs too: they stop nothing.
+  const Result<std::optional<LogOptions>> asked = log();
+  if (!why.empty() && asked && *asked) {
+    const LogField reason{"reason", why};
+    log_line(**asked, LogLevel::warn, "no_traces", {&reason, 1});
+  }
+  return {};
+}
+
+void Session::end_trace(int status) {
+  if (!tracing_) return;
+  const Result<std::optional<LogOptions>> asked = log();
+  tracing_->finish(status, asked ? *asked : std::nullopt);
+  tracing_.reset();
 }
 
 void Session::print(const Json& object) const {

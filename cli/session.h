@@ -2,6 +2,7 @@
 // something went wrong. Not thread-safe; used by the main thread.
 #pragma once
 
+#include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -10,16 +11,21 @@
 
 #include "exit_status.h"
 #include "holdfast/client.h"
+#include "holdfast/log.h"
 
 namespace holdfast::cli {
 
 using Json = nlohmann::ordered_json;
+
+class Tracing;
 
 class Session {
  public:
   std::optional<std::string> on;      // --on: a URL or @FILE; none: HOLDFAST_URL, else the default
   std::vector<std::string> every_on;  // --on may be given several times: see places.h
   bool json = false;
+  bool verbose = false;  // --verbose: logs all, whatever HOLDFAST_LOG says
+  std::optional<std::string> otlp;  // --otlp: where spans go; none: as OpenTelemetry's variables say
 
   // Where the locks are: --on, else HOLDFAST_URL, else empty (the library's default).
   // A usage error if --on was given several times.
@@ -27,6 +33,16 @@ class Session {
   // The URL that a word of --on means: of @FILE the first line. Its secrets are shown to nobody from now on.
   static Result<std::string> resolve(std::string word);
   Result<Client> open(ClientOptions options = {}) const;
+  // Has what a client does logged and traced, as is asked for.
+  ClientOptions watched(const std::string& engine, ClientOptions options) const;
+
+  // What is logged on standard error; nothing if nobody asks. A failure names the variable that is wrong.
+  Result<std::optional<LogOptions>> log() const;
+  // From now on clients are traced, if somebody asks for it, below a span of this name; also of what this process
+  // starts. invalid_argument if --otlp is none. Before there are threads, and before open().
+  Result<void> begin_trace(const std::string& name);
+  // Sends the spans; may take two seconds. After all clients have been closed.
+  void end_trace(int status);
 
   // Prints one object on standard output, in ASCII: what is not is written \uXXXX, so that it can
   // neither harm a terminal nor break a line of JavaScript. Invalid UTF-8 becomes U+FFFD.
@@ -41,6 +57,9 @@ class Session {
   [[noreturn]] void give_up_on(int signal) const;
   // One line on standard error, by for_terminal().
   void warn(const std::string& message) const;
+
+ private:
+  std::shared_ptr<Tracing> tracing_;
 };
 
 // {"code": …, "message": …}, and who holds it.

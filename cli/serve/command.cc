@@ -47,6 +47,7 @@ struct ServeOptions {
   std::string token_file;
   std::vector<std::string> hosts;
   bool read_only = false;
+  std::string otlp;
 };
 
 Failure bad(std::string message) { return Failure(Code::invalid_argument, std::move(message)); }
@@ -127,6 +128,16 @@ Result<Settings> settings_of(const Session& session, const ServeOptions& options
   settings.tls_key = options.tls_key;
   settings.hosts = options.hosts;
   settings.read_only = options.read_only;
+  std::string unusable;  // The variables are for other programs too: they stop nothing.
+  settings.collector = Collector::from_environment(unusable);
+  if (!options.otlp.empty()) {
+    Result<Collector> collector = Collector::parse(options.otlp, "--otlp");
+    if (!collector) return collector.failure();
+    settings.collector = std::move(*collector);
+  }
+  Result<std::optional<LogOptions>> log = session.log();
+  if (!log) return log.failure();
+  settings.log = std::move(*log);
   if (!options.token_file.empty()) {
     Result<std::string> token = read_token(options.token_file);
     if (!token) return token.failure();
@@ -199,6 +210,10 @@ void add_serve(CLI::App& app, Invocation& invocation) {
   command->add_option("--host", options->hosts, "A further name by which browsers reach the daemon")
       ->type_name("NAME");
   command->add_flag("--read-only", options->read_only, "Show locks, but take and break none");
+  command
+      ->add_option("--otlp", options->otlp,
+                   "Where traces go, by OTLP over HTTP (default: OTEL_EXPORTER_OTLP_ENDPOINT, else nowhere)")
+      ->type_name("URL");
   command->footer(kServeExamples);
   command->callback([&invocation, options] {
     invocation.action = [&invocation, options] { return run_daemon(invocation.session, *options); };

@@ -1,6 +1,7 @@
 #include "serve/daemon.h"
 
 #include <algorithm>
+#include <array>
 #include <boost/asio/use_awaitable.hpp>
 #include <nlohmann/json.hpp>
 
@@ -35,9 +36,12 @@ Awaitable<Response> file(std::string path) {
 
 Result<std::unique_ptr<Daemon>> Daemon::open(net::io_context& context, const Settings& settings) {
   std::unique_ptr<Daemon> daemon(new Daemon(context, settings));
-  auto engines = Engines::open(settings, [&](const std::string& name) {
-    return daemon->metrics_.observer(name, make_tap(context, daemon->history_, name));
-  });
+  if (settings.collector) {
+    // Told even if nothing else is logged: traces that do not come are missed late.
+    LogOptions log = settings.log.value_or(LogOptions{.level = LogLevel::warn});
+    daemon->otlp_ = std::make_unique<Otlp>(*settings.collector, std::move(log));
+  }
+  auto engines = Engines::open(settings, [&](const std::string& name) { return daemon->observer_of(name); });
   if (!engines) return engines.failure();
   daemon->engines_ = std::move(*engines);
   daemon->monitor_ =
@@ -46,6 +50,13 @@ Result<std::unique_ptr<Daemon>> Daemon::open(net::io_context& context, const Set
   daemon->locks_ = std::make_unique<LockApi>(context, daemon->engines_, daemon->history_);
   daemon->add_routes();
   return daemon;
+}
+
+std::shared_ptr<Observer> Daemon::observer_of(const std::string& engine) {
+  std::shared_ptr<Observer> observer = metrics_.observer(engine, make_tap(context_, history_, engine));
+  if (otlp_) observer = otlp_->observer(engine, std::move(observer));
+  if (settings_.log) observer = log_observer(engine, *settings_.log, std::move(observer));
+  return observer;
 }
 
 void Daemon::stop() {
@@ -162,7 +173,21 @@ Awaitable<Response> Daemon::dispatch(Request request, const Route* route) {
   co_return std::move(*refusal);
 }
 
+// Of the route only, not of the target: that may have a lease in it.
+void Daemon::log_request(const std::string& method, const Route* route, int status, BootTime began) const {
+  if (!settings_.log) return;
+  const std::string path = route ? text_of(route->path) : "(none)";
+  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(BootClock::now() - began).count();
+  const std::array<LogField, 4> fields{{{"method", method},
+                                        {"route", path},
+                                        {"status", static_cast<std::uint64_t>(status)},
+                                        {"ms", static_cast<std::uint64_t>(ms)}}};
+  log_line(*settings_.log, LogLevel::debug, "request", fields);
+}
+
 Awaitable<Response> Daemon::answer(Request request) {
+  const BootTime began = BootClock::now();
+  const std::string method = request.method;
   const bool well_formed = parse_target(request.target, request);
   const Route* route = well_formed ? find(request) : nullptr;
   Response response;
@@ -175,6 +200,7 @@ Awaitable<Response> Daemon::answer(Request request) {
   } else {
     response = co_await dispatch(std::move(request), route);
   }
+  log_request(method, route, response.status, began);
   metrics_page_->count(route ? text_of(route->path) : "(none)", response.status);
   co_return response;
 }

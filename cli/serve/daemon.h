@@ -10,6 +10,7 @@
 #include "serve/lock_api.h"
 #include "serve/metrics_page.h"
 #include "serve/monitor.h"
+#include "serve/otlp.h"
 #include "serve/tap.h"
 
 namespace holdfast::cli::serve {
@@ -37,6 +38,8 @@ class Daemon final : public Handler {
 
   Daemon(net::io_context& context, const Settings& settings)
       : context_(context), settings_(settings), gatekeeper_(settings) {}
+  std::shared_ptr<Observer> observer_of(const std::string& engine);
+  void log_request(const std::string& method, const Route* route, int status, BootTime began) const;
   void add_routes();
   const Route* find(const Request& request) const;
   Response no_route(const Request& request) const;
@@ -50,6 +53,7 @@ class Daemon final : public Handler {
   const Gatekeeper gatekeeper_;
   History history_;
   Metrics metrics_;
+  std::unique_ptr<Otlp> otlp_;  // none: nobody wants traces
   Engines engines_;
   std::unique_ptr<Monitor> monitor_;
   std::unique_ptr<MetricsPage> metrics_page_;

@@ -1,102 +1,113 @@
 #include "serve/otlp.h"
 
-#include <boost/asio/connect.hpp>
-#include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/redirect_error.hpp>
-#include <boost/asio/use_awaitable.hpp>
-#include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/core/tcp_stream.hpp>
-#include <boost/beast/http/read.hpp>
-#include <boost/beast/http/string_body.hpp>
-#include <boost/beast/http/write.hpp>
+#include <signal.h>
 
-#include "secrets.h"
+#include <array>
 
 namespace holdfast::cli::serve {
 namespace {
 
-namespace http = boost::beast::http;
-using boost::system::error_code;
+using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t kMaxBatches = 64;
-constexpr std::chrono::seconds kPatience{5};
+constexpr std::size_t kMaxQueuedBytes = std::size_t{8} << 20;
+constexpr std::chrono::seconds kPace{5};  // of OpenTelemetry's own batches
+constexpr std::chrono::seconds kPatience{3};
+constexpr std::chrono::seconds kLastPatience{2};
+constexpr std::chrono::minutes kSilence{1};
+
+// Signals are for the main thread.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_{};
+};
 
 }  // namespace
 
-Result<Collector> Collector::parse(const std::string& url) {
-  constexpr std::string_view kScheme = "http://";
-  const std::string_view rest = std::string_view(url).substr(std::min(url.size(), kScheme.size()));
-  const std::string_view authority = rest.substr(0, rest.find('/'));
-  if (!url.starts_with(kScheme) || authority.empty() || authority.find('@') != std::string_view::npos) {
-    return Failure(Code::invalid_argument,
-                   "--otlp wants the http:// address of a collector, such as http://127.0.0.1:4318; not " +
-                       quoted_word(url));
+Otlp::Otlp(Collector collector, LogOptions log)
+    : collector_(std::move(collector)),
+      log_(std::move(log)),
+      tracer_({.service = "holdfast-serve",
+               .traceparent = "",  // a daemon is no part of the trace in which it was started
+               .sink = [this](std::string request) { take(std::move(request)); },
+               .batch = 256}) {
+  const SignalsBlocked blocked;
+  worker_ = std::thread([this] { work(); });
+}
+
+Otlp::~Otlp() {
+  tracer_.flush();
+  {
+    const std::scoped_lock lock(mutex_);
+    ending_ = true;
   }
-  Collector collector;
-  const std::size_t colon = authority.ends_with(']') ? std::string_view::npos : authority.rfind(':');
-  collector.host = authority.substr(0, colon);
-  collector.port = colon == std::string_view::npos ? "4318" : std::string(authority.substr(colon + 1));
-  if (collector.host.starts_with('[')) collector.host = collector.host.substr(1, collector.host.size() - 2);
-  collector.path = rest.substr(authority.size());
-  if (collector.path.empty() || collector.path == "/") collector.path = "/v1/traces";
-  return collector;
+  changed_.notify_all();
+  worker_.join();
 }
 
-Otlp::Otlp(net::io_context& context, Collector collector)
-    : context_(context), collector_(std::move(collector)), signal_(context) {}
-
-void Otlp::send(std::string json) {
-  net::post(context_, [this, json = std::move(json)]() mutable {
-    if (batches_.size() >= kMaxBatches) {
-      batches_.pop_front();
-      ++dropped_;
-    }
-    batches_.push_back(std::move(json));
-    signal_.cancel();
-  });
-}
-
-Awaitable<bool> Otlp::post(const std::string& json) {
-  error_code error;
-  net::ip::tcp::resolver resolver(context_);
-  const auto found = co_await resolver.async_resolve(collector_.host, collector_.port,
-                                                     net::redirect_error(net::use_awaitable, error));
-  if (error) co_return false;
-  boost::beast::tcp_stream stream(context_);
-  stream.expires_after(kPatience);
-  co_await stream.async_connect(found, net::redirect_error(net::use_awaitable, error));
-  if (error) co_return false;
-  http::request<http::string_body> request(http::verb::post, collector_.path, 11);
-  request.set(http::field::host, collector_.host);
-  request.set(http::field::content_type, "application/json");
-  request.body() = json;
-  request.prepare_payload();
-  co_await http::async_write(stream, request, net::redirect_error(net::use_awaitable, error));
-  if (error) co_return false;
-  boost::beast::flat_buffer buffer;
-  http::response<http::string_body> response;
-  co_await http::async_read(stream, buffer, response, net::redirect_error(net::use_awaitable, error));
-  co_return !error && response.result_int() / 100 == 2;
-}
-
-Awaitable<void> Otlp::run() {
-  for (;;) {
-    while (batches_.empty()) {
-      signal_.expires_at(net::steady_timer::time_point::max());
-      error_code ignored;
-      co_await signal_.async_wait(net::redirect_error(net::use_awaitable, ignored));
-    }
-    const std::string batch = std::move(batches_.front());
-    batches_.pop_front();
-    const bool sent = co_await post(batch);
-    if (sent) continue;
+// Inside the loop of a client.
+void Otlp::take(std::string request) {
+  const std::scoped_lock lock(mutex_);
+  if (queued_bytes_ + request.size() > kMaxQueuedBytes) {
     ++dropped_;
-    // Not again at once: a collector that restarts needs a moment.
-    signal_.expires_after(std::chrono::seconds(1));
-    error_code ignored;
-    co_await signal_.async_wait(net::redirect_error(net::use_awaitable, ignored));
+    return;
   }
+  queued_bytes_ += request.size();
+  requests_.push_back(std::move(request));
+  changed_.notify_all();
+}
+
+bool Otlp::next(std::string& request) {
+  std::unique_lock lock(mutex_);
+  while (requests_.empty() && !ending_) {
+    if (changed_.wait_for(lock, kPace) == std::cv_status::no_timeout) continue;
+    lock.unlock();
+    tracer_.flush();
+    lock.lock();
+  }
+  if (requests_.empty()) return false;
+  request = std::move(requests_.front());
+  requests_.pop_front();
+  queued_bytes_ -= request.size();
+  return true;
+}
+
+void Otlp::work() {
+  std::optional<Clock::time_point> end;
+  for (std::string request; next(request);) {
+    std::chrono::milliseconds patience = kPatience;
+    {
+      const std::scoped_lock lock(mutex_);
+      if (ending_ && !end) end = Clock::now() + kLastPatience;
+    }
+    if (end) patience = std::chrono::ceil<std::chrono::milliseconds>(*end - Clock::now());
+    if (patience <= patience.zero()) return;
+    const std::string why = post(collector_, request, patience);
+    if (why.empty()) continue;
+    tell(why);
+    if (end) return;  // It would take as long again.
+  }
+}
+
+void Otlp::tell(const std::string& why) {
+  std::uint64_t dropped = 0;
+  {
+    const std::scoped_lock lock(mutex_);
+    ++dropped_;
+    if (told_ != Clock::time_point() && Clock::now() - told_ < kSilence) return;
+    told_ = Clock::now();
+    dropped = std::exchange(dropped_, 0);
+  }
+  const std::string where = collector_.url();
+  const std::array<LogField, 3> fields{{{"server", where}, {"count", dropped}, {"reason", why}}};
+  log_line(log_, LogLevel::warn, "spans_dropped", fields);
 }
 
 }  // namespace holdfast::cli::serve

@@ -1,44 +1,53 @@
-// Otlp: sends spans to an OpenTelemetry collector: POST /v1/traces with OTLP/JSON, over HTTP in clear, as to a collector
-// on the same machine or in the same pod. What it cannot send in time is dropped, and counted: locks never wait for it.
+// Otlp: traces the clients of this daemon, and sends the spans to an OpenTelemetry collector. On a thread of its own: a
+// collector that is down or slow costs spans, which are counted, and nothing else.
 #pragma once
 
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
+#include <condition_variable>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <memory>
+#include <mutex>
 #include <string>
+#include <thread>
 
-#include "holdfast/result.h"
-#include "serve/http.h"
+#include "collector.h"
+#include "holdfast/log.h"
+#include "holdfast/trace.h"
 
 namespace holdfast::cli::serve {
 
-struct Collector {
-  std::string host;
-  std::string port;
-  std::string path;
-
-  // "http://127.0.0.1:4318", with or without a path of its own.
-  static Result<Collector> parse(const std::string& url);
-};
-
 class Otlp {
  public:
-  Otlp(net::io_context& context, Collector collector);
+  // `log` hears of what could not be sent, at most once a minute.
+  Otlp(Collector collector, LogOptions log);
+  // Sends what is left, within two seconds or so. REQUIRES: the clients have been closed.
+  ~Otlp();
+  Otlp(const Otlp&) = delete;
+  Otlp& operator=(const Otlp&) = delete;
 
-  // From any thread.
-  void send(std::string json);
-  Awaitable<void> run();
-  std::uint64_t dropped() const { return dropped_; }
+  std::shared_ptr<Observer> observer(const std::string& engine, std::shared_ptr<Observer> next) {
+    return tracer_.observer(engine, std::move(next));
+  }
 
  private:
-  Awaitable<bool> post(const std::string& json);
+  void take(std::string request);
+  void work();
+  // False once nothing is left and the end has come.
+  bool next(std::string& request);
+  void tell(const std::string& why);
 
-  net::io_context& context_;
   const Collector collector_;
-  net::steady_timer signal_;
-  std::deque<std::string> batches_;
-  std::uint64_t dropped_ = 0;
+  const LogOptions log_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::string> requests_;
+  std::size_t queued_bytes_ = 0;
+  std::uint64_t dropped_ = 0;  // requests
+  bool ending_ = false;
+  std::chrono::steady_clock::time_point told_{};
+  Tracer tracer_;
+  std::thread worker_;
 };
 
 }  // namespace holdfast::cli::serve

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "collector.h"
+#include "holdfast/log.h"
 #include "holdfast/time.h"
 
 namespace holdfast::cli::serve {
@@ -33,7 +35,8 @@ struct Settings {
   std::string tls_key;
   std::vector<std::string> hosts;  // further names by which browsers reach the daemon
   bool read_only = false;
-  std::string otlp;  // where traces go; empty: nowhere
+  std::optional<Collector> collector;  // where traces go
+  std::optional<LogOptions> log;
 
   bool tls() const { return !tls_cert.empty(); }
 };

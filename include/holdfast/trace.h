@@ -45,8 +45,9 @@ struct TraceOptions {
   std::optional<std::string> traceparent{};
   // The name of a span from here to end(), above all others. Empty: there is none.
   std::string root{};
-  // Gets a request when `batch` spans have ended, and at flush(). Called inside the loops of clients: takes the text and
-  // returns. What it throws is swallowed, and the spans count as dropped. REQUIRES: not empty.
+  // Gets a request when `batch` spans have ended, and at flush(). Called inside the loops of clients, one call at a
+  // time, and never after the tracer's end: takes the text and returns, without calls of the tracer. What it throws is
+  // swallowed, and the spans count as dropped. REQUIRES: not empty.
   std::function<void(std::string json)> sink{};
   std::size_t batch = 64;
   std::size_t max_open = 10'000;

@@ -272,12 +272,20 @@ std::string Tracer::Spans::request_of(const std::vector<std::string>& batch) con
 
 void Tracer::Spans::hand(std::vector<std::string> batch) {
   if (batch.empty()) return;
+  const CheckedLock one_at_a_time(sink_mutex_);
   try {
-    options_.sink(request_of(batch));
+    if (!closed_) return options_.sink(request_of(batch));
   } catch (...) {  // No memory, or a sink that throws: fewer spans, not fewer locks.
-    const CheckedLock lock(mutex_);
-    dropped_ += batch.size();
   }
+  const CheckedLock lock(mutex_);
+  dropped_ += batch.size();
+}
+
+void Tracer::Spans::close() {
+  flush();
+  if (off()) return;
+  const CheckedLock lock(sink_mutex_);
+  closed_ = true;
 }
 
 std::uint64_t Tracer::Spans::dropped() {

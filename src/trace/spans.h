@@ -1,5 +1,5 @@
 // Spans: what the observers of a Tracer have heard: calls that wait, holds that last, and spans that have ended and were
-// not handed over yet. All under one mutex; the sink is called outside of it.
+// not handed over yet. All under one mutex; the sink is called outside of it, under one of its own.
 #pragma once
 
 #include <chrono>
@@ -35,6 +35,8 @@ class Tracer::Spans {
   std::string traceparent() const { return traceparent_; }
   void end_root(const std::optional<std::string>& failure);
   void flush();
+  // The sink is not called any more after this.
+  void close();
   std::uint64_t dropped();
 
  private:
@@ -61,6 +63,9 @@ class Tracer::Spans {
   bool sampled_ = true;
   std::string resource_;
   std::string traceparent_;
+  // Of the sink: taken without the other, or before it.
+  internal::CheckedMutex sink_mutex_;
+  bool closed_ HOLDFAST_GUARDED_BY(sink_mutex_) = false;
   internal::CheckedMutex mutex_;
   internal::Random random_ HOLDFAST_GUARDED_BY(mutex_);
   std::optional<internal::TraceContext> given_

@@ -55,7 +55,7 @@ Tracer::Tracer(TraceOptions options) {
   spans_ = std::make_shared<Spans>(std::move(options));
 }
 
-Tracer::~Tracer() { flush(); }
+Tracer::~Tracer() { spans_->close(); }
 
 std::shared_ptr<Observer> Tracer::observer(std::string_view engine,
                                            std::shared_ptr<Observer> next) {
