@@ -6,14 +6,26 @@
 #include <algorithm>
 #include <array>
 #include <exception>
+#include <span>
 #include <vector>
 
 namespace holdfast::cli::serve {
 
+namespace {
+
+constexpr std::size_t kKnownBytes = ClaimId::kBytes / 2;
+
+void draw(std::span<std::uint8_t> bytes) {
+  if (getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))
+    std::terminate();
+}
+
+}  // namespace
+
 std::string random_hex(std::size_t bytes) {
   static constexpr char kDigits[] = "0123456789abcdef";
-  std::vector<unsigned char> drawn(bytes);
-  if (getrandom(drawn.data(), drawn.size(), 0) != static_cast<ssize_t>(bytes)) std::terminate();
+  std::vector<std::uint8_t> drawn(bytes);
+  draw(drawn);
   std::string hex;
   for (const unsigned char byte : drawn) {
     hex += kDigits[byte >> 4];
@@ -22,12 +34,23 @@ std::string random_hex(std::size_t bytes) {
   return hex;
 }
 
-ClaimId claim_id_of(const std::string& text) {
-  std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
-  SHA256(reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest.data());
+std::string digest_of(const std::string& text) {
+  std::string digest(SHA256_DIGEST_LENGTH, '\0');
+  SHA256(reinterpret_cast<const unsigned char*>(text.data()), text.size(),
+         reinterpret_cast<unsigned char*>(digest.data()));
+  return digest;
+}
+
+ClaimId claim_id_for(const std::string& text) {
   std::array<std::uint8_t, ClaimId::kBytes> id{};
-  std::copy_n(digest.begin(), id.size(), id.begin());
+  const std::string digest = digest_of(text);
+  std::copy_n(digest.begin(), kKnownBytes, id.begin());
+  draw(std::span(id).subspan(kKnownBytes));
   return ClaimId(id);
+}
+
+bool is_claim_of(const ClaimId& id, const std::string& text) {
+  return id.hex().starts_with(claim_id_for(text).hex().substr(0, 2 * kKnownBytes));
 }
 
 }  // namespace holdfast::cli::serve

@@ -2,6 +2,7 @@
 #include "serve/command.h"
 
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -83,6 +84,11 @@ Result<Listen> parse_listen(const std::string& text) {
 Result<std::string> read_token(const std::string& path) {
   std::ifstream file(path);
   std::string token;
+  struct stat found{};
+  if (file && stat(path.c_str(), &found) == 0 && (found.st_mode & S_IROTH) != 0) {
+    return Failure(Code::misconfigured, "everybody on this machine can read the token in " +
+                                            quoted_word(path) + "; chmod o-r it");
+  }
   if (!file || !std::getline(file, token))
     return Failure(Code::misconfigured, "cannot read a token from " + quoted_word(path));
   while (!token.empty() && (token.back() == '\r' || token.back() == ' ')) token.pop_back();
@@ -92,6 +98,11 @@ Result<std::string> read_token(const std::string& path) {
                    "the token in " + quoted_word(path) +
                        " is too short to be a secret: 16 characters at least, such as from "
                        "`openssl rand -hex 32`");
+  }
+  if (!std::ranges::all_of(token, [](char each) { return each > ' ' && each < 0x7f; })) {
+    return Failure(Code::misconfigured,
+                   "the token in " + quoted_word(path) +
+                       " has characters that no header can carry as they are: visible ASCII only");
   }
   remember_secret(token, "***");
   return token;
@@ -205,7 +216,7 @@ void add_serve(CLI::App& app, Invocation& invocation) {
   command->add_option("--tls-key", options->tls_key, "Its key (PEM)")->type_name("FILE");
   command
       ->add_option("--token-file", options->token_file,
-                   "Requests must carry the token on its first line")
+                   "Requests must carry the token on its first line; others may not read it")
       ->type_name("FILE");
   command->add_option("--host", options->hosts, "A further name by which browsers reach the daemon")
       ->type_name("NAME");

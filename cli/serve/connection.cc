@@ -12,7 +12,8 @@ namespace {
 namespace http = boost::beast::http;
 using boost::system::error_code;
 
-constexpr std::size_t kMaxAhead = 2 * (kMaxBodyBytes + kMaxHeaderBytes);
+// The parser takes a header as a whole.
+constexpr std::size_t kMaxAhead = kMaxHeaderBytes + 1024;
 
 std::optional<Problem> problem_of(const error_code& error) {
   if (error == http::error::body_limit) {
@@ -52,6 +53,24 @@ std::string head_of(const Response& response, bool keep) {
   for (const auto& [name, value] : response.headers) head += name + ": " + value + "\r\n";
   head += keep ? "Connection: keep-alive\r\n" : "Connection: close\r\n";
   return head;
+}
+
+// What is well-formed, but means different things to different readers, or asks for what is not there.
+template <class Message>
+std::optional<Problem> problem_of(const Message& message) {
+  const auto coding = message.find(http::field::transfer_encoding);
+  if (coding != message.end() &&
+      (lower(std::string_view(coding->value().data(), coding->value().size())) != "chunked" ||
+       message.count(http::field::transfer_encoding) > 1)) {
+    return Problem{501, "unsupported", "no Transfer-Encoding but chunked is understood here"};
+  }
+  const auto expected = message.find(http::field::expect);
+  if (expected != message.end() &&
+      lower(std::string_view(expected->value().data(), expected->value().size())) !=
+          "100-continue") {
+    return Problem{417, "unsupported", "nothing can be expected here but 100-continue"};
+  }
+  return std::nullopt;
 }
 
 template <class Message>
@@ -129,18 +148,21 @@ Awaitable<bool> Connection::read(Parser& parser, std::optional<Problem>& problem
   parser.eager(true);
   parser.body_limit(kMaxBodyBytes);
   parser.header_limit(kMaxHeaderBytes);
-  if (inbox_.empty() && !co_await more(Clock::now() + kIdle)) co_return false;
+  idle_ = inbox_.empty();
+  const bool begun = !idle_ || co_await more(Clock::now() + kIdle);
+  idle_ = false;
+  if (!begun) co_return false;
   const Clock::time_point until = Clock::now() + kRequestTime;
   bool continued = false;
   while (!parser.is_done()) {
     const bool fed = feed(parser, problem);
     if (problem) co_return false;
-    if (parser.is_header_done() && !parser.is_done() && !continued) {
+    if (parser.is_header_done() && !continued) {
       continued = true;
-      const auto expected = parser.get().find(http::field::expect);
-      if (expected != parser.get().end() && !co_await write_text("HTTP/1.1 100 Continue\r\n\r\n")) {
-        co_return false;
-      }
+      problem = problem_of(parser.get());
+      if (problem) co_return false;
+      const bool waits = !parser.is_done() && parser.get().count(http::field::expect) > 0;
+      if (waits && !co_await write_text("HTTP/1.1 100 Continue\r\n\r\n")) co_return false;
     }
     if (fed) continue;
     if (co_await more(until)) continue;
@@ -151,12 +173,16 @@ Awaitable<bool> Connection::read(Parser& parser, std::optional<Problem>& problem
   co_return true;
 }
 
-Awaitable<bool> Connection::write_text(std::string text) {
-  limit_.expires_after(kWriteTime);
+void Connection::limit(Clock::duration time) {
+  limit_.expires_after(time);
   limit_.async_wait([weak = weak_from_this()](error_code error) {
     const auto self = weak.lock();
     if (!error && self) self->channel_->close();
   });
+}
+
+Awaitable<bool> Connection::write_text(std::string text) {
+  limit(kWriteTime);
   const bool written = co_await channel_->send(std::move(text));
   limit_.cancel();
   if (!written) {
@@ -208,7 +234,6 @@ Awaitable<bool> Connection::write(Response response, bool head_only, bool keep) 
 // answer with it.
 Awaitable<void> Connection::refuse_and_drain(const Problem& problem) {
   co_await write(response_to(problem), false, false);
-  co_await channel_->finish();
   const Clock::time_point until = Clock::now() + std::chrono::seconds(1);
   for (std::size_t drained = 0; drained < (std::size_t{16} << 20);) {
     drained += inbox_.size();
@@ -237,22 +262,14 @@ Awaitable<bool> Connection::serve_one() {
 
 // Within a bound: a peer that does not answer the goodbye must not keep the connection.
 Awaitable<void> Connection::finish() {
-  limit_.expires_after(std::chrono::seconds(2));
-  limit_.async_wait([weak = weak_from_this()](error_code error) {
-    const auto self = weak.lock();
-    if (!error && self) self->channel_->close();
-  });
+  limit(std::chrono::seconds(2));
   co_await channel_->finish();
   limit_.cancel();
   channel_->close();
 }
 
 Awaitable<bool> Connection::shake_hands() {
-  limit_.expires_after(kRequestTime);
-  limit_.async_wait([weak = weak_from_this()](error_code error) {
-    const auto self = weak.lock();
-    if (!error && self) self->channel_->close();
-  });
+  limit(kRequestTime);
   const bool done = co_await channel_->handshake();
   limit_.cancel();
   co_return done;

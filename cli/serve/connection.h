@@ -39,6 +39,8 @@ class Connection final : public EventSink, public std::enable_shared_from_this<C
   Awaitable<void> run();
   // Ends held requests and streams, and lets answers be written.
   void stop();
+  // Nothing of a request has come, and no answer is under way.
+  bool idle() const { return idle_ && !stopping_; }
 
   Awaitable<bool> send(std::string text) override;
 
@@ -59,15 +61,18 @@ class Connection final : public EventSink, public std::enable_shared_from_this<C
   Awaitable<bool> stream(const Response& response, std::string head);
   Awaitable<void> refuse_and_drain(const Problem& problem);
   Awaitable<void> finish();
+  // Closes the channel if what follows takes longer; limit_.cancel() ends that.
+  void limit(Clock::duration time);
 
   std::shared_ptr<Channel> channel_;
   Handler& handler_;
   net::steady_timer signal_;  // cancelled when bytes came
-  net::steady_timer limit_;   // of a write
+  net::steady_timer limit_;   // of a write, or another step
   std::string inbox_;
   bool receiving_ = false;
   bool ended_ = false;  // the peer sends no more
   bool stopping_ = false;
+  bool idle_ = false;
   bool chunked_ = false;  // the stream that is being written
   std::stop_source gone_;
 };

@@ -10,13 +10,16 @@
 namespace holdfast::cli::serve {
 namespace {
 
-// "localhost:7272" -> "localhost", "[::1]:7272" -> "::1"
+// "localhost:7272" -> "localhost", "[::1]:7272" -> "::1"; whatever else is behind the name, belongs to it.
 std::string_view name_of(std::string_view host) {
-  if (host.starts_with('[')) {
-    const std::size_t end = host.find(']');
-    return end == std::string_view::npos ? host : host.substr(1, end - 1);
+  std::string_view name = host;
+  const std::size_t colon = host.rfind(':');
+  if (colon != std::string_view::npos && host.find(']', colon) == std::string_view::npos &&
+      host.find_first_not_of("0123456789", colon + 1) == std::string_view::npos) {
+    name = host.substr(0, colon);
   }
-  return host.substr(0, host.find(':'));
+  if (name.starts_with('[') && name.ends_with(']')) name = name.substr(1, name.size() - 2);
+  return name;
 }
 
 bool same_name(std::string_view one, std::string_view other) {
@@ -50,8 +53,12 @@ bool Gatekeeper::known_host(std::string_view host) const {
 std::optional<Problem> Gatekeeper::refuses_origin(const Request& request) const {
   const std::string& origin = request.header("origin");
   if (!origin.empty()) {
-    const std::string own = (settings_.tls() ? "https://" : "http://") + request.header("host");
-    if (same_name(origin, own)) return std::nullopt;
+    const std::string& host = request.header("host");
+    if (same_name(origin, (settings_.tls() ? "https://" : "http://") + host)) return std::nullopt;
+    // Named by --host, it may be behind a proxy that speaks TLS.
+    const bool named = std::ranges::any_of(
+        settings_.hosts, [&](std::string_view each) { return same_name(name_of(host), each); });
+    if (named && same_name(origin, "https://" + host)) return std::nullopt;
     return Problem{403, "forbidden",
                    "requests from pages of another origin (" + printable(origin, 200) +
                        ") are refused; programs send no Origin header"};
@@ -74,7 +81,8 @@ bool Gatekeeper::has_token(const Request& request) const {
 
 std::optional<Problem> Gatekeeper::refuses(const Request& request, bool open) const {
   const std::string& host = request.header("host");
-  if (host.empty()) return Problem{400, "invalid_argument", "the header Host is missing"};
+  if (host.empty() || host.find(',') != std::string::npos)
+    return Problem{400, "invalid_argument", "the header Host is missing, or comes twice"};
   if (!known_host(host)) {
     return Problem{421, "misdirected",
                    "this daemon is not called " + printable(host, 200) +

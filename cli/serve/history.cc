@@ -50,7 +50,7 @@ void History::add(HistoryEvent event) {
   if (event.at_ms == 0) event.at_ms = wall_ms();
   events_.push_back(std::move(event));
   if (events_.size() > kRemembered) events_.pop_front();
-  if (listener_) listener_(events_.back(), to_json(events_.back()));
+  if (listener_) listener_(events_.back());
 }
 
 std::vector<Json> History::events(const std::string* engine, const std::string* name,

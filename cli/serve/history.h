@@ -20,8 +20,8 @@ Json to_json(const HistoryEvent& event);
 
 class History {
  public:
-  // Told of each event, with its JSON.
-  using Listener = std::function<void(const HistoryEvent&, const Json&)>;
+  // Told of each event.
+  using Listener = std::function<void(const HistoryEvent&)>;
   void set_listener(Listener listener) { listener_ = std::move(listener); }
 
   // Drops what is already known exactly.

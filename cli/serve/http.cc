@@ -14,7 +14,8 @@ bool parse_query(std::string_view text, Request& request) {
     auto name = percent_decoded(pair.substr(0, equals));
     auto value = percent_decoded(pair.substr(std::min(equals + 1, pair.size())));
     if (!name || !value) return false;
-    request.query.insert_or_assign(std::move(*name), std::move(*value));
+    // Which of two is meant, readers disagree about.
+    if (!request.query.emplace(std::move(*name), std::move(*value)).second) return false;
   }
   return true;
 }
@@ -33,6 +34,16 @@ const std::string* Request::parameter(const std::string& name) const {
 }
 
 bool parse_target(std::string_view target, Request& request) {
+  for (const std::string_view scheme : {"http://", "https://"}) {
+    if (!target.starts_with(scheme)) continue;
+    target.remove_prefix(scheme.size());
+    const std::size_t path = std::min(target.find_first_of("/?"), target.size());
+    // Instead of the header, as RFC 9112 has it.
+    request.headers.insert_or_assign("host", std::string(target.substr(0, path)));
+    target.remove_prefix(path);
+    if (target.empty()) target = "/";
+    break;
+  }
   if (!target.starts_with('/')) return false;
   const std::size_t mark = std::min(target.find('?'), target.size());
   std::string_view path = target.substr(1, mark - 1);

@@ -39,7 +39,8 @@ struct Request {
   const std::string* parameter(const std::string& name) const;
 };
 
-// Splits a target in origin form into path and query. False if it is malformed.
+// Splits a target in origin form into path and query; one in absolute form (as for a proxy) also says which host is
+// meant. False if it is malformed, or says something twice.
 bool parse_target(std::string_view target, Request& request);
 
 // What a stream of events is written to. send() is false once the peer is gone or too slow.

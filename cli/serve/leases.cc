@@ -2,15 +2,25 @@
 
 #include <algorithm>
 #include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <nlohmann/json.hpp>
 
 #include "duration.h"
+#include "holdfast/boost_asio.h"
 
 namespace holdfast::cli::serve {
 
+namespace {
+
+std::string text_of(const ServedEngine& engine, const Handle& handle) {
+  return engine.name + ':' + handle.text();
+}
+
+}  // namespace
+
 std::shared_ptr<KeptLease> Leases::keep(ServedEngine& engine, Lease lease, Duration ttl) {
   auto kept = std::make_shared<KeptLease>();
-  kept->text = engine.name + ':' + lease.handle().text();
+  kept->text = text_of(engine, lease.handle());
   kept->engine = &engine;
   kept->ttl = ttl;
   const std::stop_token lost = lease.lost();
@@ -23,6 +33,21 @@ std::shared_ptr<KeptLease> Leases::keep(ServedEngine& engine, Lease lease, Durat
     });
   });
   return kept;
+}
+
+Awaitable<Result<std::shared_ptr<KeptLease>>> Leases::adopt(ServedEngine& engine, Handle handle) {
+  const std::string text = text_of(engine, handle);
+  if (auto kept = find(text)) co_return kept;
+  const Duration ttl = handle.hold().claim.ttl;
+  LockOptions options{.ttl = ttl, .auto_renew = false, .outlives_process = true};
+  Async<Result<Lease>> call = engine.client.async_adopt(handle, options);
+  Result<Lease> lease = co_await initiate(std::move(call), net::use_awaitable);
+  if (!lease) co_return lease.failure();
+  if (auto kept = find(text)) {  // Two requests at once: both renewed it, and one keeps it.
+    static_cast<void>(new Lease(std::move(*lease)));
+    co_return kept;
+  }
+  co_return keep(engine, std::move(*lease), ttl);
 }
 
 std::shared_ptr<KeptLease> Leases::find(const std::string& text) const {

@@ -29,8 +29,11 @@ struct KeptLease {
 class Leases {
  public:
   Leases(net::io_context& context, const Engines& engines) : context_(context), engines_(engines) {}
+  ~Leases() { abandon(); }  // what came while the daemon ended, too
 
   std::shared_ptr<KeptLease> keep(ServedEngine& engine, Lease lease, Duration ttl);
+  // The lease of a hold of a daemon before this one, or of another one: renewed, and kept from now on.
+  Awaitable<Result<std::shared_ptr<KeptLease>>> adopt(ServedEngine& engine, Handle handle);
   // Null: it is not kept here (any more).
   std::shared_ptr<KeptLease> find(const std::string& text) const;
   // Ends it here; the lock is given back by the caller.

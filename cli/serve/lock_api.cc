@@ -17,6 +17,8 @@ namespace holdfast::cli::serve {
 namespace {
 
 constexpr std::size_t kMaxReason = 500;
+// How long a hold lasts before another daemon takes it for that of a request of its own.
+constexpr std::chrono::seconds kSettled{1};
 
 Async<Result<Lease>> begin(LockRequest& request, const Asked& asked, std::stop_token stop) {
   if (asked.patience == Duration::zero()) return request.async_try_acquire();
@@ -83,17 +85,74 @@ Awaitable<Response> LockApi::acquire_once(Request request, ServedEngine& engine,
   co_return response;
 }
 
+// The hold that the same request got before: through a daemon before this one, or another one, or without our hearing of
+// it. Null: there is none.
+Awaitable<Result<std::shared_ptr<KeptLease>>> LockApi::recall(ServedEngine& engine,
+                                                              const Asked& asked,
+                                                              std::string mark) {
+  for (;;) {
+    Async<Result<LockInfo>> call = engine.client.async_inspect(asked.name);
+    const Result<LockInfo> lock = co_await initiate(std::move(call), net::use_awaitable);
+    if (!lock) co_return lock.failure();
+    const auto holder = std::ranges::find_if(
+        lock->holders, [&](const HolderInfo& each) { return is_claim_of(each.id, mark); });
+    if (holder == lock->holders.end()) co_return std::shared_ptr<KeptLease>();
+    // One that is younger may be withdrawn in this moment: see repeats.h.
+    const Duration left = kSettled - holder->held_for.value_or(kSettled);
+    if (left <= Duration::zero()) {
+      Claim claim{
+          .name = asked.name, .id = holder->id, .mode = asked.mode, .permits = asked.permits};
+      claim.ttl = asked.ttl;
+      claim.outlives_process = true;
+      co_return co_await leases_.adopt(engine, Handle(Hold{std::move(claim), holder->token}));
+    }
+    net::steady_timer pause(context_, left);
+    boost::system::error_code ignored;
+    co_await pause.async_wait(net::redirect_error(net::use_awaitable, ignored));
+  }
+}
+
+Awaitable<Result<std::shared_ptr<KeptLease>>> LockApi::take_or_recall(ServedEngine& engine,
+                                                                      const Asked& asked,
+                                                                      std::string mark,
+                                                                      std::stop_token stop) {
+  const LockOptions options{.auto_renew = false, .outlives_process = true};
+  const auto drawn = [&] {
+    LockOptions fresh = options;
+    fresh.claim = claim_id_for(mark);
+    return fresh;
+  };
+  // What excludes itself can be asked for at once: it is busy if the same request holds it already.
+  if (asked.mode == Mode::exclusive) {
+    Asked at_once = asked;
+    at_once.patience = Duration::zero();
+    Result<Lease> lease = co_await take(engine, at_once, drawn(), stop);
+    if (lease) co_return leases_.keep(engine, std::move(*lease), asked.ttl);
+    if (lease.code() != Code::busy && asked.patience == Duration::zero()) co_return lease.failure();
+    if (lease.code() == Code::busy) {
+      auto known = co_await recall(engine, asked, mark);
+      if (!known || *known) co_return known;
+      if (asked.patience == Duration::zero()) co_return lease.failure();
+    }
+  } else {
+    auto known = co_await recall(engine, asked, mark);
+    if (!known || *known) co_return known;
+  }
+  Result<Lease> lease = co_await take(engine, asked, drawn(), stop);
+  if (!lease) co_return lease.failure();
+  co_return leases_.keep(engine, std::move(*lease), asked.ttl);
+}
+
 // Goes on while anybody asks.
 Awaitable<void> LockApi::run(std::shared_ptr<Attempt> attempt, ServedEngine& engine, Asked asked,
-                             LockOptions options) {
+                             std::string mark) {
   std::optional<Failure> failure;
   try {
-    Result<Lease> lease =
-        co_await take(engine, asked, std::move(options), attempt->stop.get_token());
-    if (lease) {
-      attempt->kept = leases_.keep(engine, std::move(*lease), asked.ttl);
+    auto kept = co_await take_or_recall(engine, asked, std::move(mark), attempt->stop.get_token());
+    if (kept) {
+      attempt->kept = std::move(*kept);
     } else {
-      failure = lease.failure();
+      failure = kept.failure();
     }
   } catch (const std::exception& error) {
     failure = Failure(Code::unknown, error.what());
@@ -106,25 +165,16 @@ Awaitable<Response> LockApi::acquire_by_key(Request request, ServedEngine& engin
   const std::string key = request.header("idempotency-key");
   if (auto problem = Repeats::problem_with(key))
     throw ProblemError(400, "invalid_argument", *problem);
-  const std::string fingerprint = asked.fingerprint(engine.name);
-  bool is_new = false;
-  const std::shared_ptr<Attempt> attempt = repeats_.attempt(key, fingerprint, is_new);
-  ++attempt->askers;
-  if (is_new) {
-    LockOptions options{.auto_renew = false, .outlives_process = true};
-    options.claim = claim_id_of("holdfast-serve " + std::to_string(attempt->number) + ' ' + key +
-                                ' ' + asked.fingerprint(""));
-    net::co_spawn(context_, run(attempt, engine, std::move(asked), std::move(options)),
-                  net::detached);
-  }
-  {
-    const std::stop_callback leave(request.gone, [&] { attempt->done->cancel_one(); });
-    while (!attempt->over && !request.gone.stop_requested()) {
-      boost::system::error_code ignored;
-      co_await attempt->done->async_wait(net::redirect_error(net::use_awaitable, ignored));
+  std::shared_ptr<Attempt> attempt;
+  do {  // One that was left, and has ended only now, says nothing about this request.
+    bool is_new = false;
+    attempt = repeats_.attempt(key, digest_of(asked.fingerprint(engine.name)), is_new);
+    if (is_new) {
+      std::string mark = "holdfast-serve " + key + ' ' + asked.fingerprint("");
+      net::co_spawn(context_, run(attempt, engine, asked, std::move(mark)), net::detached);
     }
-  }
-  if (--attempt->askers == 0 && !attempt->over) attempt->stop.request_stop();
+    co_await repeats_.outcome(attempt, request.gone);
+  } while (attempt->was_left() && !request.gone.stop_requested());
   if (attempt->kept && !attempt->kept->over) co_return granted(attempt->kept, request.received);
   if (attempt->failure) co_return response_to(*attempt->failure);
   if (attempt->kept)
@@ -139,19 +189,10 @@ Awaitable<Response> LockApi::renew(Request request) {
   fields.end();
   const Leases::Named named = leases_.named_by(text);
   std::shared_ptr<KeptLease> kept = leases_.find(text);
-  if (!kept) {  // of a daemon before this one
-    const Duration ttl = named.handle.hold().claim.ttl;
-    LockOptions options{.ttl = ttl, .auto_renew = false, .outlives_process = true};
-    Async<Result<Lease>> call = named.engine->client.async_adopt(named.handle, options);
-    Result<Lease> lease = co_await initiate(std::move(call), net::use_awaitable);
-    if (!lease) co_return response_to(lease.failure());
-    kept = leases_.find(text);
-    if (kept) {  // two requests at once: both renewed it, one keeps it
-      static_cast<void>(new Lease(std::move(*lease)));
-    } else {
-      kept = leases_.keep(*named.engine, std::move(*lease), ttl);
-    }
-    co_return granted(kept, request.received);
+  if (!kept) {
+    const auto adopted = co_await leases_.adopt(*named.engine, named.handle);
+    if (!adopted) co_return response_to(adopted.failure());
+    co_return granted(*adopted, request.received);
   }
   Async<Result<void>> call = kept->lease.async_renew();
   const Result<void> renewed = co_await initiate(std::move(call), net::use_awaitable);

@@ -32,7 +32,12 @@ class LockApi {
   Awaitable<Response> acquire_once(Request request, ServedEngine& engine, Asked asked);
   Awaitable<Response> acquire_by_key(Request request, ServedEngine& engine, Asked asked);
   Awaitable<void> run(std::shared_ptr<Attempt> attempt, ServedEngine& engine, Asked asked,
-                      LockOptions options);
+                      std::string mark);
+  Awaitable<Result<std::shared_ptr<KeptLease>>> take_or_recall(ServedEngine& engine,
+                                                               const Asked& asked, std::string mark,
+                                                               std::stop_token stop);
+  Awaitable<Result<std::shared_ptr<KeptLease>>> recall(ServedEngine& engine, const Asked& asked,
+                                                       std::string mark);
   Response granted(const std::shared_ptr<KeptLease>& kept, BootTime received) const;
 
   net::io_context& context_;

@@ -21,6 +21,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kWatchedPause{1000};
 constexpr std::chrono::milliseconds kIdlePause{5000};
+constexpr std::chrono::seconds kLongestPause{60};
 constexpr long long kStepMs = 5000;
 constexpr std::size_t kPoints = 360;         // half an hour
 constexpr std::size_t kLocksPerEvent = 500;  // a picture of many locks comes in pieces
@@ -70,7 +71,9 @@ Monitor::Monitor(net::io_context& context, const Engines& engines, History& hist
     watched->timer = std::make_unique<net::steady_timer>(context);
     watched_.push_back(std::move(watched));
   }
-  history_.set_listener([this](const HistoryEvent& event, const Json& json) {
+  history_.set_listener([this](const HistoryEvent& event) {
+    if (feed_.size() + events_.size() == 0) return;
+    const Json json = to_json(event);
     feed_.publish(event_text("history", json));
     events_.publish(event_text(event.kind, json));
   });
@@ -111,7 +114,9 @@ Awaitable<void> Monitor::watch(Watched& watched) {
     tell_engines();
     const bool somebody = feed_.size() + events_.size() > 0;
     const Clock::duration pause = somebody ? kWatchedPause : kIdlePause;
-    watched.timer->expires_after(std::max(pause, 10 * (Clock::now() - begun)));
+    // A look at many locks is work; one that found nobody was waiting.
+    const Clock::duration rest = watched.failure ? pause : 10 * (Clock::now() - begun);
+    watched.timer->expires_after(std::clamp<Clock::duration>(rest, pause, kLongestPause));
     boost::system::error_code ignored;
     co_await watched.timer->async_wait(net::redirect_error(net::use_awaitable, ignored));
   }

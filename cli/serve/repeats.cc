@@ -1,6 +1,8 @@
 #include "serve/repeats.h"
 
 #include <algorithm>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/use_awaitable.hpp>
 
 namespace holdfast::cli::serve {
 namespace {
@@ -34,12 +36,9 @@ std::shared_ptr<Attempt> Repeats::attempt(const std::string& key, const std::str
         410, "not_held",
         "the lease of this Idempotency-Key was released or has ended; draw a new key");
   }
-  const bool again = known && known->over && !known->kept;
-  if (!is_new && !again) return known;
-  const bool cancelled = again && known->failure->code() == Code::cancelled;
+  if (known && (!known->over || known->kept)) return known;
   auto fresh = std::make_shared<Attempt>();
   fresh->fingerprint = fingerprint;
-  fresh->number = (again ? known->number : 0) + (cancelled ? 1 : 0);
   fresh->done = std::make_shared<net::steady_timer>(context_, net::steady_timer::time_point::max());
   if (is_new) oldest_.push_back(key);
   is_new = true;
@@ -51,6 +50,19 @@ std::shared_ptr<Attempt> Repeats::attempt(const std::string& key, const std::str
 void Repeats::end(Attempt& attempt) {
   attempt.over = true;
   attempt.done->cancel();
+}
+
+Awaitable<void> Repeats::outcome(std::shared_ptr<Attempt> attempt, std::stop_token gone) {
+  ++attempt->askers;
+  {
+    // All of them look whether it is they who have gone.
+    const std::stop_callback leave(gone, [&] { attempt->done->cancel(); });
+    while (!attempt->over && !gone.stop_requested()) {
+      boost::system::error_code ignored;
+      co_await attempt->done->async_wait(net::redirect_error(net::use_awaitable, ignored));
+    }
+  }
+  if (--attempt->askers == 0 && !attempt->over) attempt->stop.request_stop();
 }
 
 // The oldest that are over. Those that are not are few: each has a connection.

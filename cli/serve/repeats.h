@@ -2,14 +2,14 @@
 // take the lock twice.
 //
 //   in this daemon        the repeated request joins the first one, or gets its lease
-//   after a new start,    the claim's id is derived from the key, so the engine knows it: it answers with the hold that
-//   or by another daemon  the first request got
+//   after a new start,    half of a claim's id is derived from the key: a holder whose id says so is the hold that the
+//   or by another daemon  first request got; it is renewed, and its lease is the answer
 //
-// An attempt that was cancelled (everybody who had asked was gone) leaves its claim id behind: a withdrawal that is
-// still under way must not end the hold of the next attempt. That is counted here, and forgotten with the daemon.
+// The other half of the id is drawn for each attempt: a withdrawal of one that was cancelled ends no other.
 //
-// How it could go wrong: two clients that use one key share one hold. So keys are long, and the derived id contains
-// whose claim it is.
+// How it could go wrong: two clients that use one key share one hold. So keys are long, and the id contains what is
+// asked for. Or a daemon withdraws its claim (its client has gone) in the moment in which it is granted, and another one
+// takes the hold for its own: so holds are recalled that have lasted for a moment.
 #pragma once
 
 #include <boost/asio/steady_timer.hpp>
@@ -26,14 +26,15 @@ namespace holdfast::cli::serve {
 
 // One request, asked by one or more connections.
 struct Attempt {
-  std::string fingerprint;
-  unsigned number = 0;  // how many were cancelled before
-  bool over = false;    // the outcome is here
+  std::string fingerprint;  // what is asked for; short
+  bool over = false;        // the outcome is here
   std::size_t askers = 0;
-  std::shared_ptr<KeptLease> kept;  // granted
-  std::optional<Failure> failure;   // not granted
-  std::stop_source stop;
-  std::shared_ptr<net::steady_timer> done;  // cancelled when it is over
+  std::shared_ptr<KeptLease> kept;          // granted
+  std::optional<Failure> failure;           // not granted
+  std::stop_source stop;                    // triggered when nobody asks any more
+  std::shared_ptr<net::steady_timer> done;  // cancelled when it is over, or somebody leaves
+
+  bool was_left() const { return over && failure && stop.stop_requested(); }
 };
 
 class Repeats {
@@ -46,6 +47,8 @@ class Repeats {
                                    bool& is_new);
   // The outcome is there.
   void end(Attempt& attempt);
+  // Until it is, or the asker has gone. An attempt that nobody asks for any more is cancelled.
+  Awaitable<void> outcome(std::shared_ptr<Attempt> attempt, std::stop_token gone);
 
   // Why this is no key.
   static std::optional<std::string> problem_with(const std::string& key);

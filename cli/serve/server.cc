@@ -2,6 +2,7 @@
 
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -32,6 +33,17 @@ void set_socket_options(Socket& socket) {
   setsockopt(fd, IPPROTO_TCP, 18 /* TCP_USER_TIMEOUT */, &silent, sizeof silent);
 }
 
+// The engines need descriptors, too.
+std::size_t most_connections() {
+  constexpr rlim_t kReserve = 128;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+    return kMaxConnections;
+  const rlim_t room =
+      limit.rlim_cur > 2 * kReserve ? limit.rlim_cur - kReserve : limit.rlim_cur / 2;
+  return std::min<std::size_t>(kMaxConnections, room);
+}
+
 bool expired(SSL_CTX* context) {
   const X509* certificate = SSL_CTX_get0_certificate(context);
   return certificate && X509_cmp_current_time(X509_get0_notAfter(certificate)) < 0;
@@ -50,7 +62,8 @@ Server::Server(net::io_context& context, const Settings& settings, Handler& hand
       tcp_(context),
       unix_(context),
       signals_(context),
-      pause_(context) {}
+      pause_(context),
+      most_(most_connections()) {}
 
 Server::~Server() {
   if (bound_) unlink(settings_.listen.path.c_str());
@@ -61,6 +74,8 @@ Result<void> Server::load_certificate() {
   error_code error;
   context->set_options(net::ssl::context::default_workarounds | net::ssl::context::no_sslv3 |
                        net::ssl::context::no_tlsv1 | net::ssl::context::no_tlsv1_1);
+  SSL_CTX_set_mode(context->native_handle(),
+                   SSL_MODE_RELEASE_BUFFERS);  // while a connection is idle
   context->use_certificate_chain_file(settings_.tls_cert, error);
   if (error)
     return misconfigured("cannot use the certificate " + settings_.tls_cert + ": " +
@@ -99,6 +114,8 @@ Result<void> Server::listen_unix() {
   const std::string& path = settings_.listen.path;
   error_code error;
   stream_protocol::socket probe(context_);
+  probe.open(stream_protocol(), error);
+  probe.non_blocking(true, error);  // Else one that accepts nobody would hold us up.
   probe.connect(stream_protocol::endpoint(path), error);
   if (!error) return misconfigured("another process listens on the unix socket " + path);
   struct stat file{};
@@ -155,15 +172,31 @@ Awaitable<void> Server::accept(Acceptor& acceptor) {
     error_code error;
     auto accepted = co_await acceptor.async_accept(net::redirect_error(net::use_awaitable, error));
     if (!acceptor.is_open()) co_return;
-    if (error || connections_.size() >= kMaxConnections) {
-      // No descriptor left, or too many: those that are there end, and make room. Others wait in the kernel's queue.
-      if (!error) accepted.close(error);
-      pause_.expires_after(std::chrono::milliseconds(50));
-      co_await pause_.async_wait(net::redirect_error(net::use_awaitable, error));
-      continue;
+    const bool full = error || connections_.size() >= most_;
+    const bool room = !full || make_room();
+    try {
+      if (!error && room)
+        net::co_spawn(context_, serve(Socket(std::move(accepted))), net::detached);
+    } catch (const std::bad_alloc&) {  // The next one may fit.
     }
-    net::co_spawn(context_, serve(Socket(std::move(accepted))), net::detached);
+    if (!error && room) continue;
+    // No descriptor left, or too many that are all in use. Others wait in the kernel's queue.
+    if (!error) accepted.close(error);
+    pause_.expires_after(std::chrono::milliseconds(50));
+    co_await pause_.async_wait(net::redirect_error(net::use_awaitable, error));
   }
+}
+
+bool Server::make_room() {
+  auto next = connections_.upper_bound(made_room_);
+  for (std::size_t looked = 0; looked < connections_.size(); ++looked, ++next) {
+    if (next == connections_.end()) next = connections_.begin();
+    if (!(*next)->idle()) continue;
+    made_room_ = *next;
+    made_room_->stop();
+    return true;
+  }
+  return false;
 }
 
 void Server::stop(int) {

@@ -41,6 +41,8 @@ class Server {
   Awaitable<void> wait_for_signals();
   Awaitable<void> serve(Socket socket);
   void stop(int signal);
+  // Ends one that nobody uses, in turn. False if there is none.
+  bool make_room();
 
   net::io_context& context_;
   const Settings& settings_;
@@ -51,6 +53,8 @@ class Server {
   net::signal_set signals_;
   net::steady_timer pause_;
   std::set<std::shared_ptr<Connection>> connections_;
+  std::shared_ptr<Connection> made_room_;  // the last one
+  const std::size_t most_;
   std::function<void()> on_stop_;
   bool bound_ = false;  // the unix socket is ours
 };

@@ -20,12 +20,15 @@ using Json = nlohmann::json;
 class Daemon {
  public:
   // Waits until it listens, or has ended. On a free port of loopback, unless the words have a --listen.
-  explicit Daemon(Words words, ProcessOptions options = {}) : process_(command(std::move(words)), options) {
-    listening_ = eventually([&] { return process_.out().ends_with('\n') || !process_.running(); }) &&
-                 process_.out().ends_with('\n');
+  explicit Daemon(Words words, ProcessOptions options = {})
+      : process_(command(std::move(words)), options) {
+    listening_ =
+        eventually([&] { return process_.out().ends_with('\n') || !process_.running(); }) &&
+        process_.out().ends_with('\n');
     const std::string out = process_.out();
     const std::size_t colon = out.rfind(':');
-    if (listening_ && out.find("unix:") == std::string::npos) port_ = std::atoi(out.c_str() + colon + 1);
+    if (listening_ && out.find("unix:") == std::string::npos)
+      port_ = std::atoi(out.c_str() + colon + 1);
   }
 
   bool listening() const { return listening_; }
@@ -34,8 +37,10 @@ class Daemon {
 
   Answer ask(Ask ask) const { return ask_once(port_, std::move(ask)); }
   Answer get(const std::string& target) const { return ask({.target = target}); }
-  Answer post(const std::string& target, const nlohmann::json& body, std::map<std::string, std::string> headers = {}) const {
-    return ask({.method = "POST", .target = target, .body = body.dump(), .headers = std::move(headers)});
+  Answer post(const std::string& target, const nlohmann::json& body,
+              std::map<std::string, std::string> headers = {}) const {
+    return ask(
+        {.method = "POST", .target = target, .body = body.dump(), .headers = std::move(headers)});
   }
   // A connection that has asked, and has not read the answer.
   HttpClient begin(const Ask& ask) const {
@@ -72,16 +77,19 @@ class DaemonTest : public CliTest {
     return path(name);
   }
 
-  static Ask acquiring(const std::string& name, const nlohmann::json& body = nlohmann::json::object()) {
+  static Ask acquiring(const std::string& name,
+                       const nlohmann::json& body = nlohmann::json::object()) {
     return {.method = "POST", .target = "/v1/locks/" + name, .body = body.dump()};
   }
-  static Ask holding(const std::string& name, const nlohmann::json& body = nlohmann::json::object()) {
+  static Ask holding(const std::string& name,
+                     const nlohmann::json& body = nlohmann::json::object()) {
     return {.method = "POST", .target = "/v1/locks/" + name + "/hold", .body = body.dump()};
   }
 };
 
 // The lock as the daemon's engine has it now.
-inline nlohmann::json lock_at(const Daemon& daemon, const std::string& name, const std::string& engine = {}) {
+inline nlohmann::json lock_at(const Daemon& daemon, const std::string& name,
+                              const std::string& engine = {}) {
   return daemon.get("/v1/locks/" + name + (engine.empty() ? "" : "?engine=" + engine)).json();
 }
 inline std::size_t holders_of(const Daemon& daemon, const std::string& name) {

@@ -35,7 +35,8 @@ class EngineTest : public DaemonTest, public testing::WithParamInterface<const c
 
 inline std::string kind_name(const testing::TestParamInfo<const char*>& info) { return info.param; }
 
-#define HOLDFAST_ON_ENGINES(suite) \
-  INSTANTIATE_TEST_SUITE_P(Engines, suite, testing::Values("sqlite", "redis", "postgres"), kind_name)
+#define HOLDFAST_ON_ENGINES(suite)                                                         \
+  INSTANTIATE_TEST_SUITE_P(Engines, suite, testing::Values("sqlite", "redis", "postgres"), \
+                           kind_name)
 
 }  // namespace holdfast::test

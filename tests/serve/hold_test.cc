@@ -10,7 +10,6 @@
 namespace holdfast::test {
 namespace {
 
-
 using Clock = std::chrono::steady_clock;
 
 class HoldTest : public EngineTest {};
@@ -48,7 +47,9 @@ TEST_P(HoldTest, IsToldWhenTheLockIsTakenAway) {
   const Daemon daemon = serve();
   HttpClient holder = daemon.begin(holding("x", {{"ttl_ms", 2000}}));
   const Json granted = holder.event("granted");
-  ASSERT_EQ(daemon.post("/v1/locks/x/break", {{"token", granted["token"]}, {"reason", "test"}}).status, 200);
+  ASSERT_EQ(
+      daemon.post("/v1/locks/x/break", {{"token", granted["token"]}, {"reason", "test"}}).status,
+      200);
   const Json lost = holder.event("lost");
   EXPECT_EQ(lost["code"], "not_held") << lost;
   EXPECT_TRUE(holder.ended());
@@ -128,7 +129,8 @@ TEST_F(HoldFaultTest, AGrantToAClientThatHasGoneIsGivenBack) {
   for (const bool hold : {false, true}) {
     proxy.set(Direction::to_client, ProxyMode::hold);
     const Json long_lasting = {{"ttl_ms", 600'000}};
-    HttpClient client = daemon.begin(hold ? holding("x", long_lasting) : acquiring("x", long_lasting));
+    HttpClient client =
+        daemon.begin(hold ? holding("x", long_lasting) : acquiring("x", long_lasting));
     ASSERT_TRUE(eventually([&] { return holders_of(other, "x") == 1; }));
     client.reset();
     // The daemon must have heard it before the reply comes: it answers a request that was sent later.

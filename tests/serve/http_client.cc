@@ -147,7 +147,8 @@ bool HttpClient::read_to(std::string_view text, std::string* read, Patience pati
 
 nlohmann::json HttpClient::event(const std::string& name, Patience patience) {
   std::string data;
-  if (!read_to("event: " + name + "\ndata: ", nullptr, patience) || !read_to("\n\n", &data, patience))
+  if (!read_to("event: " + name + "\ndata: ", nullptr, patience) ||
+      !read_to("\n\n", &data, patience))
     return nlohmann::json(nlohmann::json::value_t::discarded);
   return nlohmann::json::parse(data, nullptr, false);
 }

@@ -53,14 +53,15 @@ class HttpClient {
   Answer ask(const Ask& ask);
 
   // Reads until `text` has come; false if it has not in time. What was read, that included, is taken off.
-  bool read_to(std::string_view text, std::string* read = nullptr, Patience patience = Patience(60));
+  bool read_to(std::string_view text, std::string* read = nullptr,
+               Patience patience = Patience(60));
   // The data of the next event of this name.
   nlohmann::json event(const std::string& name, Patience patience = Patience(60));
   // True if the peer ends the connection in time; reads what comes before that.
   bool ended(Patience patience = Patience(60));
 
-  void close();      // FIN
-  void reset();      // RST
+  void close();        // FIN
+  void reset();        // RST
   void end_sending();  // FIN, and reads on
 
  private:

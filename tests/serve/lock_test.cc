@@ -8,14 +8,14 @@
 namespace holdfast::test {
 namespace {
 
-
 using Clock = std::chrono::steady_clock;
 
 class ServedLockTest : public EngineTest {};
 
 TEST_P(ServedLockTest, IsTakenRenewedShownAndReleased) {
   const Daemon daemon = serve();
-  const Answer taken = daemon.post("/v1/locks/report", {{"ttl_ms", 20'000}, {"label", "me"}, {"owner", "mine"}});
+  const Answer taken =
+      daemon.post("/v1/locks/report", {{"ttl_ms", 20'000}, {"label", "me"}, {"owner", "mine"}});
   ASSERT_EQ(taken.status, 200) << taken.body;
   const Json lease = taken.json();
   EXPECT_EQ(taken.header("holdfast-token"), std::to_string(lease["token"].get<long>()));
@@ -114,10 +114,12 @@ TEST_P(ServedLockTest, AClientThatLeavesAtTheGrantGivesItBack) {
   for (int round = 0; round < 8; ++round) {
     const Json first = daemon.post("/v1/locks/x", Json::object()).json();
     ASSERT_TRUE(first.contains("lease")) << first;
-    HttpClient waiting = daemon.begin(acquiring("x", {{"wait_ms", 300'000}, {"ttl_ms", 1'000'000}}));
+    HttpClient waiting =
+        daemon.begin(acquiring("x", {{"wait_ms", 300'000}, {"ttl_ms", 1'000'000}}));
     ASSERT_TRUE(eventually([&] { return waiters_of(daemon, "x") == 1; }));
-    HttpClient releasing = daemon.begin(
-        {.method = "POST", .target = "/v1/release", .body = Json({{"lease", first["lease"]}}).dump()});
+    HttpClient releasing = daemon.begin({.method = "POST",
+                                         .target = "/v1/release",
+                                         .body = Json({{"lease", first["lease"]}}).dump()});
     if (round % 2 == 0) std::this_thread::sleep_for(std::chrono::microseconds(200 * round));
     // It is the client's whether it has read the answer, or it could not be told.
     const Answer answer = round % 4 == 3 ? waiting.answer() : Answer();
@@ -126,11 +128,13 @@ TEST_P(ServedLockTest, AClientThatLeavesAtTheGrantGivesItBack) {
     if (answer.status == 200) {
       EXPECT_EQ(daemon.post("/v1/release", {{"lease", answer.json()["lease"]}}).status, 200);
     }
-    const bool is_free = eventually([&] { return holders_of(daemon, "x") == 0; }, std::chrono::seconds(3));
+    const bool is_free =
+        eventually([&] { return holders_of(daemon, "x") == 0; }, std::chrono::seconds(3));
     // Written into the socket before the client went away: it ends with the ttl, as the answer said. Here we end it.
     if (!is_free) {
       const Json token = lock_at(daemon, "x")["holders"][0]["token"];
-      EXPECT_EQ(daemon.post("/v1/locks/x/break", {{"token", token}, {"reason", "test"}}).status, 200);
+      EXPECT_EQ(daemon.post("/v1/locks/x/break", {{"token", token}, {"reason", "test"}}).status,
+                200);
     }
     ASSERT_TRUE(becomes_free(daemon, "x"));
   }
@@ -141,9 +145,12 @@ TEST_P(ServedLockTest, ABrokenLockIsLostToItsHolder) {
   const Json lease = daemon.post("/v1/locks/x", Json::object()).json();
   const Json wrong = {{"token", lease["token"].get<long>() + 1}, {"reason", "stuck"}};
   EXPECT_EQ(daemon.post("/v1/locks/x/break", wrong).status, 409);
-  EXPECT_EQ(daemon.post("/v1/locks/x/break", {{"token", lease["token"]}}).status, 400) << "no reason";
+  EXPECT_EQ(daemon.post("/v1/locks/x/break", {{"token", lease["token"]}}).status, 400)
+      << "no reason";
   EXPECT_EQ(holders_of(daemon, "x"), 1U);
-  EXPECT_EQ(daemon.post("/v1/locks/x/break", {{"token", lease["token"]}, {"reason", "stuck"}}).status, 200);
+  EXPECT_EQ(
+      daemon.post("/v1/locks/x/break", {{"token", lease["token"]}, {"reason", "stuck"}}).status,
+      200);
   EXPECT_EQ(holders_of(daemon, "x"), 0U);
   const Answer renewed = daemon.post("/v1/renew", {{"lease", lease["lease"]}});
   EXPECT_EQ(renewed.status, 410) << renewed.body;
@@ -170,7 +177,8 @@ TEST_P(ServedLockTest, NamesAndLabelsAreAnyBytes) {
   ASSERT_EQ(seen.status, 200) << seen.body;
   EXPECT_EQ(seen.json()["holders"].size(), 1U);
   EXPECT_EQ("/v1/locks/" + seen.json()["path"].get<std::string>(), target);
-  for (const char each : seen.body) EXPECT_TRUE(each == '\n' || (each >= ' ' && each < 0x7f)) << seen.body;
+  for (const char each : seen.body)
+    EXPECT_TRUE(each == '\n' || (each >= ' ' && each < 0x7f)) << seen.body;
 }
 
 TEST_P(ServedLockTest, ALabelWithANulIsShownOrRefused) {
