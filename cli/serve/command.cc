@@ -195,7 +195,7 @@ int run_daemon(const Session& session, const ServeOptions& options) {
     return session.fail(listening.failure());
   (*daemon)->count_connections([&server] { return server.connections(); });
   (*daemon)->start();
-  server.start([&daemon] { (*daemon)->stop(); });
+  server.start([&daemon] { (*daemon)->stop(); }, [&daemon] { return (*daemon)->at_rest(); });
   say_where(session, server, *settings);
   static_cast<void>(ServiceNotifier::from_environment().tell("READY=1"));
   context.run();

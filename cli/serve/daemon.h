@@ -24,6 +24,8 @@ class Daemon final : public Handler {
   void start() { monitor_->start(); }
   // What clients must renew goes on without us.
   void stop();
+  // Nothing that was given back is under way any more.
+  bool at_rest() const { return locks_->leases().returns().all_there(); }
   void count_connections(std::function<std::size_t()> count) { connections_ = std::move(count); }
 
  private:

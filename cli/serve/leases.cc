@@ -61,7 +61,7 @@ void Leases::forget(KeptLease& kept) {
   if (found == kept_.end() || found->second.get() != &kept) return;
   const std::shared_ptr<KeptLease> last = std::move(found->second);
   kept_.erase(found);
-  if (last->lease) release_later(std::move(last->lease));
+  if (last->lease) returns_.add(std::move(last->lease));
 }
 
 Leases::Named Leases::named_by(const std::string& text) const {
@@ -84,13 +84,6 @@ void Leases::abandon() {
     static_cast<void>(new Lease(std::move(kept->lease)));
   }
   kept_.clear();
-}
-
-void release_later(Lease lease) {
-  try {
-    std::move(lease).async_release().then([](const Result<void>&) {});
-  } catch (const LockError&) {  // No thread is to be had: it ends by its ttl.
-  }
 }
 
 void put_validity(Json& object, const Lease& lease, BootTime received) {

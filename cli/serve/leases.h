@@ -14,6 +14,7 @@
 #include <unordered_map>
 
 #include "serve/engines.h"
+#include "serve/returns.h"
 
 namespace holdfast::cli::serve {
 
@@ -46,6 +47,8 @@ class Leases {
   };
   Named named_by(const std::string& text) const;
 
+  const Returns& returns() const { return returns_; }
+
   // At the end of the daemon: the holds go on until their ttl ends, for whoever starts it anew.
   void abandon();
   std::size_t size() const { return kept_.size(); }
@@ -53,11 +56,9 @@ class Leases {
  private:
   net::io_context& context_;
   const Engines& engines_;
+  const Returns returns_;
   std::unordered_map<std::string, std::shared_ptr<KeptLease>> kept_;
 };
-
-// Gives the lock back without waiting for that.
-void release_later(Lease lease);
 
 // {"lease", "engine", "name", "path", "mode", "token", "ttl_ms", "valid_for_ms", "valid_from_send_ms"}
 Json to_json(const ServedEngine& engine, const Lease& lease, Duration ttl, const std::string& text,

@@ -74,7 +74,7 @@ Awaitable<Response> LockApi::acquire_once(Request request, ServedEngine& engine,
   Result<Lease> lease = co_await take(engine, asked, std::move(options), request.gone);
   if (!lease) co_return response_to(lease.failure());
   if (request.gone.stop_requested()) {
-    release_later(std::move(*lease));
+    leases_.returns().add(std::move(*lease));
     co_return response_to(Problem{503, "cancelled", "the client has gone"});
   }
   const auto kept = leases_.keep(engine, std::move(*lease), asked.ttl);
@@ -104,7 +104,8 @@ Awaitable<Result<std::shared_ptr<KeptLease>>> LockApi::recall(ServedEngine& engi
           .name = asked.name, .id = holder->id, .mode = asked.mode, .permits = asked.permits};
       claim.ttl = asked.ttl;
       claim.outlives_process = true;
-      co_return co_await leases_.adopt(engine, Handle(Hold{std::move(claim), holder->token}));
+      Handle handle(Hold{std::move(claim), holder->token});
+      co_return co_await leases_.adopt(engine, std::move(handle));
     }
     net::steady_timer pause(context_, left);
     boost::system::error_code ignored;
@@ -116,28 +117,23 @@ Awaitable<Result<std::shared_ptr<KeptLease>>> LockApi::take_or_recall(ServedEngi
                                                                       const Asked& asked,
                                                                       std::string mark,
                                                                       std::stop_token stop) {
-  const LockOptions options{.auto_renew = false, .outlives_process = true};
-  const auto drawn = [&] {
-    LockOptions fresh = options;
-    fresh.claim = claim_id_for(mark);
-    return fresh;
+  const auto drawn = [&mark] {
+    return LockOptions{.auto_renew = false, .claim = claim_id_for(mark), .outlives_process = true};
   };
-  // What excludes itself can be asked for at once: it is busy if the same request holds it already.
+  std::optional<Failure> refused;
+  // What excludes itself can be asked for at once: if the same request holds it already, it is not had a second time.
   if (asked.mode == Mode::exclusive) {
     Asked at_once = asked;
     at_once.patience = Duration::zero();
     Result<Lease> lease = co_await take(engine, at_once, drawn(), stop);
     if (lease) co_return leases_.keep(engine, std::move(*lease), asked.ttl);
-    if (lease.code() != Code::busy && asked.patience == Duration::zero()) co_return lease.failure();
-    if (lease.code() == Code::busy) {
-      auto known = co_await recall(engine, asked, mark);
-      if (!known || *known) co_return known;
-      if (asked.patience == Duration::zero()) co_return lease.failure();
-    }
-  } else {
+    refused = lease.failure();
+  }
+  if (!refused || refused->code() == Code::busy || refused->code() == Code::unknown) {
     auto known = co_await recall(engine, asked, mark);
     if (!known || *known) co_return known;
   }
+  if (refused && asked.patience == Duration::zero()) co_return *refused;
   Result<Lease> lease = co_await take(engine, asked, drawn(), stop);
   if (!lease) co_return lease.failure();
   co_return leases_.keep(engine, std::move(*lease), asked.ttl);
@@ -226,14 +222,16 @@ namespace {
 // The lease in a stream of events: it is renewed here, and given back when the stream ends, in whatever way.
 class Held {
  public:
-  Held(net::io_context& context, ServedEngine& engine, Lease lease, Duration ttl, BootTime received)
+  Held(net::io_context& context, ServedEngine& engine, Lease lease, Duration ttl, BootTime received,
+       Returns returns)
       : engine_(engine),
         lease_(std::move(lease)),
         ttl_(ttl),
         received_(received),
+        returns_(std::move(returns)),
         timer_(context) {}
   ~Held() {
-    if (lease_) release_later(std::move(lease_));
+    if (lease_) returns_.add(std::move(lease_));
   }
 
   Awaitable<void> tell(EventSink& sink, std::stop_token gone) {
@@ -281,6 +279,7 @@ class Held {
   Lease lease_;
   const Duration ttl_;
   const BootTime received_;
+  const Returns returns_;
   net::steady_timer timer_;
   std::weak_ptr<Held> weak_;
 };
@@ -305,7 +304,8 @@ Awaitable<Response> LockApi::hold(Request request) {
   }
   if (!lease) co_return response_to(lease.failure());
   const auto held =
-      std::make_shared<Held>(context_, engine, std::move(*lease), asked.ttl, request.received);
+      std::make_shared<Held>(context_, engine, std::move(*lease), asked.ttl, request.received,
+                             leases_.returns());
   held->set_self(held);
   Response response{.content_type = "text/event-stream"};
   response.headers.emplace_back("Holdfast-Token", held->token().str());

@@ -225,7 +225,7 @@ Awaitable<void> Server::wait_for_signals() {
   }
   // Answers and releases are on their way: until the last connection has ended, but not for long.
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(3);
-  while (!connections_.empty() && std::chrono::steady_clock::now() < until) {
+  while (!(connections_.empty() && at_rest_()) && std::chrono::steady_clock::now() < until) {
     pause_.expires_after(std::chrono::milliseconds(10));
     error_code ignored;
     co_await pause_.async_wait(net::redirect_error(net::use_awaitable, ignored));
@@ -233,8 +233,9 @@ Awaitable<void> Server::wait_for_signals() {
   context_.stop();
 }
 
-void Server::start(std::function<void()> on_stop) {
+void Server::start(std::function<void()> on_stop, std::function<bool()> at_rest) {
   on_stop_ = std::move(on_stop);
+  at_rest_ = std::move(at_rest);
   for (const int signal : {SIGTERM, SIGINT, SIGHUP}) signals_.add(signal);
   net::co_spawn(context_, wait_for_signals(), net::detached);
   if (settings_.listen.is_unix()) {

@@ -27,7 +27,8 @@ class Server {
 
   // Why it cannot listen.
   Result<void> listen();
-  void start(std::function<void()> on_stop);
+  // Ends some time after a signal: when nothing is left to do, or this takes too long.
+  void start(std::function<void()> on_stop, std::function<bool()> at_rest);
   std::size_t connections() const { return connections_.size(); }
   // Where it listens, for people: the port may have been chosen by the system.
   std::string address() const;
@@ -56,6 +57,7 @@ class Server {
   std::shared_ptr<Connection> made_room_;  // the last one
   const std::size_t most_;
   std::function<void()> on_stop_;
+  std::function<bool()> at_rest_;
   bool bound_ = false;  // the unix socket is ours
 };
 

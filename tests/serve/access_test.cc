@@ -19,15 +19,17 @@ class AccessTest : public DaemonTest {
   // Ends at once, with this status, and these words in its message.
   void expect_refusal(Words words, int status, const std::string& why) const {
     words.insert(words.begin(), {HOLDFAST_SERVE_BINARY, "serve", "--on", url()});
-    const Output output = start_plain(words).wait();
+    const Output output = start_plain(words).wait(std::chrono::seconds(20));
     EXPECT_EQ(output.status, status) << output.out << output.err;
     EXPECT_NE(output.err.find(why), std::string::npos) << output.err;
   }
   // An expired one, and its key.
   void make_expired(const std::string& certificate, const std::string& key) const {
+    const std::string request = path("request");
     const std::string command =
-        "openssl req -x509 -newkey rsa:2048 -nodes -subj /CN=127.0.0.1 -days -1 -keyout " + key +
-        " -out " + certificate + " 2>/dev/null";
+        "(openssl req -newkey rsa:2048 -nodes -subj /CN=127.0.0.1 -keyout " + key + " -out " +
+        request + " && openssl x509 -req -days -1 -in " + request + " -signkey " + key + " -out " +
+        certificate + ") >/dev/null 2>&1";
     ASSERT_EQ(std::system(command.c_str()), 0);
   }
 };

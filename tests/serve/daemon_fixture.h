@@ -19,9 +19,8 @@ using Json = nlohmann::json;
 
 class Daemon {
  public:
-  // Waits until it listens, or has ended. On a free port of loopback, unless the words have a --listen.
-  explicit Daemon(Words words, ProcessOptions options = {})
-      : process_(command(std::move(words)), options) {
+  // Waits until it listens, or has ended. `files`: how many descriptors it may have; 0: as many as we. On a free port of loopback, unless the words have a --listen.
+  explicit Daemon(Words words, int files = 0) : process_(command(std::move(words), files)) {
     listening_ =
         eventually([&] { return process_.out().ends_with('\n') || !process_.running(); }) &&
         process_.out().ends_with('\n');
@@ -50,11 +49,15 @@ class Daemon {
   }
 
  private:
-  static Words command(Words words) {
+  static Words command(Words words, int files) {
     bool somewhere = false;
     for (const std::string& each : words) somewhere = somewhere || each == "--listen";
     words.insert(words.begin(), {HOLDFAST_SERVE_BINARY, "serve"});
     if (!somewhere) words.insert(words.end(), {"--listen", "127.0.0.1:0"});
+    if (files > 0) {
+      words.insert(words.begin(),
+                   {"sh", "-c", "ulimit -n " + std::to_string(files) + " && exec \"$@\"", "sh"});
+    }
     return words;
   }
 

@@ -13,20 +13,6 @@ using Clock = std::chrono::steady_clock;
 
 class LimitsTest : public DaemonTest {};
 
-// A daemon whose process may open so many files.
-class WithFiles {
- public:
-  explicit WithFiles(rlim_t files) {
-    getrlimit(RLIMIT_NOFILE, &before_);
-    const rlimit limit{files, files};
-    setrlimit(RLIMIT_NOFILE, &limit);
-  }
-  ~WithFiles() { setrlimit(RLIMIT_NOFILE, &before_); }
-
- private:
-  rlimit before_{};
-};
-
 long cpu_ticks(pid_t pid) {
   const std::string stat = read_all("/proc/" + std::to_string(pid) + "/stat");
   std::istringstream fields(stat.substr(stat.rfind(") ") + 2));
@@ -142,41 +128,33 @@ TEST_F(LimitsTest, AReaderOfTheFeedThatDoesNotReadHoldsUpNobody) {
 }
 
 TEST_F(LimitsTest, ManyIdleConnectionsMakeRoomForOthers) {
-  std::optional<Daemon> daemon;
-  {
-    const WithFiles limit(400);
-    daemon.emplace(serve());
-  }
-  ASSERT_TRUE(daemon->listening());
+  Daemon daemon({"--on", url()}, 400);
+  ASSERT_TRUE(daemon.listening());
   std::vector<HttpClient> idle;
-  for (int i = 0; i < 600; ++i) idle.emplace_back(daemon->port());
-  EXPECT_EQ(daemon->get("/healthz").status, 200);
+  for (int i = 0; i < 600; ++i) idle.emplace_back(daemon.port());
+  EXPECT_EQ(daemon.get("/healthz").status, 200);
   // A held request is not idle: it stays.
-  HttpClient held = daemon->begin(holding("x"));
+  HttpClient held = daemon.begin(holding("x"));
   ASSERT_TRUE(held.event("granted").contains("token"));
-  for (int i = 0; i < 600; ++i) idle.emplace_back(daemon->port());
+  for (int i = 0; i < 600; ++i) idle.emplace_back(daemon.port());
   EXPECT_TRUE(held.event("renewed").contains("valid_for_ms"));
-  EXPECT_EQ(daemon->post("/v1/locks/y", Json::object()).status, 200);
+  EXPECT_EQ(daemon.post("/v1/locks/y", Json::object()).status, 200);
 }
 
 TEST_F(LimitsTest, AtTheLimitOfDescriptorsItDoesNotSpin) {
-  std::optional<Daemon> daemon;
-  {
-    const WithFiles limit(300);
-    daemon.emplace(serve());
-  }
+  Daemon daemon({"--on", url()}, 300);
   // Each of them is in use.
   std::vector<HttpClient> clients;
   for (int i = 0; i < 300; ++i) {
-    clients.emplace_back(daemon->port());
+    clients.emplace_back(daemon.port());
     clients.back().send(request_text({.target = "/v1/events"}));
   }
   ASSERT_TRUE(clients[0].read_to("events from now on"));
-  const long before = cpu_ticks(daemon->process().pid());
+  const long before = cpu_ticks(daemon.process().pid());
   std::this_thread::sleep_for(std::chrono::seconds(2));
-  EXPECT_LT(cpu_ticks(daemon->process().pid()) - before, sysconf(_SC_CLK_TCK));
+  EXPECT_LT(cpu_ticks(daemon.process().pid()) - before, sysconf(_SC_CLK_TCK));
   clients.clear();
-  EXPECT_TRUE(eventually([&] { return daemon->get("/healthz").status == 200; }));
+  EXPECT_TRUE(eventually([&] { return daemon.get("/healthz").status == 200; }));
 }
 
 TEST_F(LimitsTest, TenThousandIdleConnectionsAreNoBurden) {
@@ -184,7 +162,8 @@ TEST_F(LimitsTest, TenThousandIdleConnectionsAreNoBurden) {
   getrlimit(RLIMIT_NOFILE, &mine);
   if (mine.rlim_max < 10'500)
     GTEST_SKIP() << "this machine allows " << mine.rlim_max << " open files";
-  const WithFiles limit(mine.rlim_max);
+  mine.rlim_cur = mine.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &mine);
   Daemon daemon = serve();
   std::vector<HttpClient> idle;
   for (int i = 0; i < 10'000; ++i) {
