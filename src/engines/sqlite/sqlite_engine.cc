@@ -427,7 +427,10 @@ Result<std::unique_ptr<Engine>> open_sqlite_engine(const Url& url, Runtime& runt
   Result<Ownership> ownership = ownership_of(*store);
   if (!ownership) return ownership.failure();
   Result<std::filesystem::path> prepared = prepare_file(store->path, *ownership);
-  if (!prepared) return prepared.failure();
+  if (!prepared) {
+    report_failed_to_open(runtime, store->path.string(), prepared.failure());
+    return prepared.failure();
+  }
   store->path = *prepared;
   if (Liveness::inherited_by_fork(store->path)) {
     return Failure(Code::forked,
