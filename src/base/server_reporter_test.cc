@@ -89,7 +89,7 @@ TEST_F(ServerReporterTest, DifferentErrorsAreBoundedToo) {
 
 TEST_F(ServerReporterTest, AStrangersAddressIsMadePrintable) {
   reporter_.opened("a\x1b[2J\n:1", now_);
-  EXPECT_THAT(heard_->events, ElementsAre("connected a\\x1b[2J\\x0a:1"));
+  EXPECT_THAT(heard_->events, ElementsAre("connected a\\x1B[2J\\x0A:1"));
 }
 
 TEST_F(ServerReporterTest, OfCountlessServersTheOldestAreForgotten) {
