@@ -70,6 +70,9 @@ class PrometheusTest(unittest.TestCase):
 
         until(broken, "the lock of the program is broken")
         self.await_value('sum(holdfast_losses_total{job="program",name="kept"})', 1)
+        # It is held again, and renewed: without a lease no renewal would fail when the server is gone.
+        renewed = 'sum(holdfast_renewals_total{job="program",name="kept",outcome="renewed"})'
+        self.await_value(renewed, self.prometheus.value(renewed) + 5)
 
     def deadlock(self) -> None:
         """Two owners, each with a lock that the other one waits for."""
