@@ -162,7 +162,7 @@ _holdfast() {
       _holdfast_options UTC Europe/Berlin Europe/London America/New_York Asia/Tokyo
       return
       ;;
-    --timeout | --at | --forget | --permits | --label | --owner | --command | --conflict-exit-code | --token | --workers | --in-flight | --processes | --seconds) return ;;
+    --timeout | --at | --forget | --filter | --count | --permits | --label | --owner | --command | --conflict-exit-code | --token | --workers | --in-flight | --processes | --seconds) return ;;
     --host | --minutes | --schedules | --threads | --replay) return ;;
     --names) [[ $command == bench ]] && return ;;
   esac
@@ -186,7 +186,7 @@ _holdfast() {
     ls) options=(--names) ;;
     jobs) options=(--forget) ;;
     break) options=(--token) ;;
-    top) options=(--interval --sort --once) ;;
+    top) options=(--interval --sort --filter --engine --count --once --read-only) ;;
     serve) options=(--listen --tls-cert --tls-key --token-file --host --read-only) ;;
     bench)
       options=(--workers --in-flight --processes --names --seconds --mode --permits --hold --ttl)

@@ -98,7 +98,9 @@ _holdfast() {
         deadlocks) _arguments $common ;;
         top)
           _arguments $common '--interval[how often to look]:duration:(500ms 1s 5s)' \
-            '--sort[what comes first]:order:(waiters wait age name)' '--once[one look, without a terminal]'
+            '--sort[what comes first]:order:(waiters wait age name)' '(--count)--once[print one look]' \
+            '--filter[only locks with this in a name, label, owner or token]:text:' '--engine[only locks of this engine]:name:' \
+            '(--once)--count[print so many looks]:N:' '--read-only[break nothing]'
           ;;
         serve)
           _arguments $common '--listen[where to listen]:address\:port or unix\:path:(127.0.0.1\:7272 unix\:/run/holdfast/http.sock)' \

@@ -40,7 +40,8 @@ std::string event_text(const HistoryEvent& event) {
   const std::string name = shown_label(event.label.empty() ? event.owner : event.label);
   const std::string token = event.token == Token() ? "" : ", token " + event.token.str();
   const std::string held = event.held_for_ms ? ", held " + span_text(*event.held_for_ms) : "";
-  const std::string waited = event.waited_for_ms ? " after " + span_text(*event.waited_for_ms) : "";
+  const std::string waited =
+      event.waited_for_ms ? ", waited " + span_text(*event.waited_for_ms) : "";
   if (event.kind == "granted") return "granted to " + name + token + waited;
   if (event.kind == "handed_over") return "handed over to " + name + token + waited;
   if (event.kind == "released") return "released by " + name + token + held;

@@ -28,7 +28,7 @@ std::optional<Left> least_left(const TopLock& lock, long long now_ms);
 // "21s", or "-".
 std::string left_text(const std::optional<Left>& left);
 
-// "handed over to bob@web2 pid 4711, token 42, after 12s": without its time.
+// "handed over to bob@web2 pid 4711, token 42, waited 12s": without its time.
 std::string event_text(const HistoryEvent& event);
 // Red where something was lost, green where somebody got the lock.
 Colour event_colour(const HistoryEvent& event);

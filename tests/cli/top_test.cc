@@ -96,7 +96,8 @@ class TopTest : public CliTest {
   }
 
   static std::string hold(const std::string& url, const std::string& name, const Words& more = {}) {
-    Words words = {"acquire", "--on", url, "--ttl", "10m"};
+    Words words = {"acquire", "--on", url};
+    if (std::ranges::count(more, "--ttl") == 0) words.insert(words.end(), {"--ttl", "10m"});
     words.insert(words.end(), more.begin(), more.end());
     words.insert(words.end(), {"--", name});
     const Output output = run_bare(words);
@@ -171,7 +172,7 @@ TEST_F(TopTest, OneLockTellsWhatHappensToIt) {
   run({"release", first});
   EXPECT_TRUE(shows("released by alice, token ")) << screen_.text();
   EXPECT_TRUE(shows("free")) << screen_.text();
-  hold(url(), "nightly", {"--label", "bob", "--ttl", "5s"});
+  hold(url(), "nightly", {"--label", "bob", "--ttl", "10s"});
   EXPECT_TRUE(shows("granted to bob, token ")) << screen_.text();
   EXPECT_TRUE(shows("EXPIRED: lost by bob, token ")) << screen_.text();
 }
