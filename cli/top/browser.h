@@ -1,4 +1,4 @@
-// Browser: what the user of a Sight looks at: the list with its order, filter and selection, or one lock, or a question.
+// Browser: what the user of a Sight looks at: the list with its order, filter and selection, one lock, or a question.
 // Understands keys. Does no input or output. Not thread-safe.
 //
 //   list ── Enter ─► lock ── Esc ─► list         b in both: breaking ── Enter, Esc ─► back

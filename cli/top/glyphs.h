@@ -21,8 +21,8 @@ struct Glyph {
   bool sure = true;  // every terminal takes it for so wide
 };
 
-// Takes the glyphs off any bytes, one after the other. Bytes that are not printable() come as \xNN; in ascii, whatever is
-// not ASCII comes as \u{1F512}.
+// Takes the glyphs off any bytes, one after the other. Bytes that are not printable() come as \xNN; in ascii, other
+// characters come as \u{1F512}.
 class Glyphs {
  public:
   // No more than the first kilobyte or so is looked at: no line is that long.

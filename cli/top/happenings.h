@@ -1,4 +1,5 @@
-// Happenings: what happened to each lock while this program looked at it, the latest of each and of all. Not thread-safe.
+// Happenings: what happened to each lock while this program looked at it, the latest of each and of all.
+// Not thread-safe.
 #pragma once
 
 #include <deque>

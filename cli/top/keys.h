@@ -1,7 +1,8 @@
 // Keys: what was typed, out of the bytes that a terminal sends for it.
 //
-// A key may come in pieces, and Escape alone looks like the beginning of another key: it is one when nothing has followed
-// for a moment. Sequences that mean nothing here are dropped as a whole, so that no part of them is taken for a command.
+// A key may come in pieces, and Escape alone looks like the beginning of another key: it is one when nothing has
+// followed for a moment. Sequences that mean nothing here are dropped as a whole, so that no part of them is taken for
+// a command.
 #pragma once
 
 #include <chrono>

@@ -39,13 +39,13 @@ Column* find_field(std::vector<Column>& columns, Field field) {
   return at == columns.end() ? nullptr : &*at;
 }
 
-// Which columns fit, and where. It depends on the width alone, so that nothing jumps when locks come and go.
-std::vector<Placed> columns_for(int width, const Sight& sight) {
-  std::size_t engine = 6;
-  for (const TopEngine& each : sight.engines()) engine = std::max(engine, each.name.size());
+std::vector<Column> wanted_columns(int width, const Sight& sight) {
+  constexpr std::size_t kWidestEngine = 12;
   std::vector<Column> columns;
   if (sight.engines().size() > 1) {
-    columns.push_back({Field::engine, "ENGINE", static_cast<int>(std::min<std::size_t>(engine, 12)),
+    std::size_t engine = 6;
+    for (const TopEngine& each : sight.engines()) engine = std::max(engine, each.name.size());
+    columns.push_back({Field::engine, "ENGINE", static_cast<int>(std::min(engine, kWidestEngine)),
                        Align::left, 3});
   }
   columns.push_back({Field::name, "LOCK", std::clamp(width / 3, 10, 16), Align::left, 0});
@@ -58,20 +58,31 @@ std::vector<Placed> columns_for(int width, const Sight& sight) {
   if (width >= kWidthForToken) columns.push_back({Field::token, "TOKEN", 16, Align::right, 8});
   if (width >= kWidthForMode) columns.push_back({Field::mode, "MODE", 9, Align::left, 9});
   columns.push_back({Field::holder, "HOLDER", 16, Align::left, 4});
+  return columns;
+}
+
+// Between the name and the holder.
+void share_out(int spare, std::vector<Column>& columns) {
+  Column* name = find_field(columns, Field::name);
+  Column* holder = find_field(columns, Field::holder);
+  if (!holder || spare < 0) {
+    name->width = std::max(1, name->width + spare);
+    return;
+  }
+  const int more = std::min(spare * 2 / 5, kWidestName - name->width);
+  name->width += more;
+  holder->width += spare - more;
+}
+
+// Which columns fit, and where. It depends on the width alone, so that nothing jumps when locks come and go.
+std::vector<Placed> columns_for(int width, const Sight& sight) {
+  std::vector<Column> columns = wanted_columns(width, sight);
   while (width_of(columns) > width) {
     const auto last = std::ranges::max_element(columns, {}, &Column::dispensable);
     if (last->dispensable == 0) break;
     columns.erase(last);
   }
-  int spare = width - width_of(columns);
-  Column* name = find_field(columns, Field::name);
-  if (Column* holder = find_field(columns, Field::holder); holder && spare > 0) {
-    const int more = std::min(spare * 2 / 5, kWidestName - name->width);
-    name->width += more;
-    holder->width += spare - more;
-  } else {
-    name->width = std::max(1, name->width + spare);
-  }
+  share_out(width - width_of(columns), columns);
   std::vector<Placed> placed;
   int from = 0;
   for (const Column& each : columns) {

@@ -67,12 +67,6 @@ class Signals {
   int descriptor_ = -1;
 };
 
-std::vector<std::string> names_of(const std::vector<OpenPlace>& places) {
-  std::vector<std::string> names;
-  for (const OpenPlace& each : places) names.push_back(each.place.name);
-  return names;
-}
-
 class Live {
  public:
   Live(std::vector<OpenPlace>& places, const Settings& settings, Terminal& terminal)

@@ -1,5 +1,5 @@
-// One lock: its holders, its waiters in order, and what happened to it since this program began. Only the lines that are
-// on the screen are made.
+// One lock: its holders, its waiters in order, and what happened to it since this program began. Only the lines that
+// are on the screen are made.
 #pragma once
 
 #include "top/view.h"

@@ -43,6 +43,12 @@ struct Lookout::Mailbox {
   std::vector<std::string> messages;
 };
 
+std::vector<std::string> names_of(const std::vector<OpenPlace>& places) {
+  std::vector<std::string> names;
+  for (const OpenPlace& each : places) names.push_back(each.place.name);
+  return names;
+}
+
 Lookout::Lookout(std::vector<OpenPlace>& places, std::chrono::milliseconds interval)
     : places_(places),
       interval_(interval),

@@ -1,5 +1,5 @@
 // Lookout: asks each engine for its locks again and again, and waits for none: one that hangs delays only its own next
-// look. A look that takes long is followed by a longer pause, so that looking costs an engine a tenth of its time at most.
+// look. A look that takes long is followed by a longer pause, so that looking takes a tenth of the time at most.
 //
 // Used by one thread; the answers come from those of the clients.
 #pragma once
@@ -12,6 +12,9 @@
 #include "look.h"
 
 namespace holdfast::cli::top {
+
+// In their order.
+std::vector<std::string> names_of(const std::vector<OpenPlace>& places);
 
 class Lookout {
  public:

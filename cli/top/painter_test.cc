@@ -37,8 +37,8 @@ TEST(PainterTest, WithoutColourThereAreOnlyBoldAndReverse) {
   EXPECT_NE(Painter(true).paint(frame).find("\x1b[0;1;2;7;31mx"), std::string::npos);
 }
 
-// What is on the screen is the last frame, whichever frames were before it; also on a terminal for which wide characters
-// are narrow, except for the characters themselves.
+// The screen shows the last frame, whichever frames were before it; also on a terminal for which wide characters are
+// narrow, except for the characters themselves.
 TEST(PainterTest, TheScreenShowsTheLastFrame) {
   const std::vector<std::string> parts = {
       "",  "a",       "held 12s",     "日本",

@@ -9,6 +9,7 @@
 #include "lock_info.h"
 #include "table.h"
 #include "top/lock_texts.h"
+#include "top/lookout.h"
 #include "top/span_text.h"
 
 namespace holdfast::cli::top {
@@ -58,18 +59,13 @@ Json engine_json(const TopEngine& engine) {
 class Reporter {
  public:
   Reporter(const Session& session, std::vector<OpenPlace>& places, const Settings& settings)
-      : session_(session), settings_(settings), sight_(names(places)) {
+      : session_(session), settings_(settings), sight_(names_of(places)) {
     for (OpenPlace& each : places) places_.push_back(&each);
   }
 
   int run();
 
  private:
-  static std::vector<std::string> names(const std::vector<OpenPlace>& places) {
-    std::vector<std::string> all;
-    for (const OpenPlace& each : places) all.push_back(each.place.name);
-    return all;
-  }
   std::size_t index_of(const std::string& engine) const;
   // True if there may be a deadlock.
   bool look();

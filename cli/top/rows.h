@@ -17,8 +17,8 @@ Result<Sort> parse_sort(const std::string& text);
 
 struct Choice {
   Sort sort = Sort::waiters;
-  // A part of the name, or of the label, owner or token of a holder, or the label or owner of a waiter; the case of ASCII
-  // letters does not matter. Empty: all.
+  // A part of the name, or of the label, owner or token of a holder, or of the label or owner of a waiter; the case of
+  // ASCII letters does not matter. Empty: all.
   std::string filter{};
   std::optional<std::size_t> engine{};  // none: all
 

@@ -1,5 +1,5 @@
-// Sight: all that is known of the engines: their locks as they were last seen, what happened to them meanwhile, deadlocks,
-// and engines that do not answer. Does no input or output. Not thread-safe.
+// Sight: all that is known of the engines: their locks as they were last seen, what happened to them meanwhile,
+// deadlocks, and engines that do not answer. Does no input or output. Not thread-safe.
 #pragma once
 
 #include <chrono>

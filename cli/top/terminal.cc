@@ -13,8 +13,8 @@
 namespace holdfast::cli::top {
 namespace {
 
-// The alternate screen; and no wrapping at the right edge, so that a character that is wider than we think harms its own
-// line only.
+// The alternate screen; and no wrapping at the right edge, so that a character that is wider than we think harms only
+// its own line.
 constexpr std::string_view kEnter = "\x1b[?1049h\x1b[?7l\x1b[?25l";
 // Terminals without an alternate screen keep the last picture, and go on below it.
 constexpr std::string_view kLeave = "\x1b[0m\x1b[?7h\x1b[?25h\x1b[999;1H\x1b[K\x1b[?1049l";

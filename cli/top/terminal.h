@@ -2,8 +2,8 @@
 //
 //   given ── enter() ─► taken: no echo, single keys, alternate screen ── leave(), destructor ─► given
 //
-// Nothing is asked of it and no write blocks: one that has stopped reading (Ctrl-S, a hung ssh) keeps nobody from ending
-// this program. Not thread-safe. One at a time.
+// Nothing is asked of it and no write blocks: one that has stopped reading (Ctrl-S, a hung ssh) does not keep this
+// program from ending. Not thread-safe. One at a time.
 #pragma once
 
 #include <termios.h>

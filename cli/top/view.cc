@@ -133,11 +133,23 @@ void append(std::vector<Line>& lines, std::vector<Line> more, std::size_t most) 
   }
 }
 
+// `most` of deadlocks, and of engines.
+std::vector<Line> alarm_lines(const Sight& sight, const Canvas& canvas, std::size_t most) {
+  std::vector<Line> lines = deadlock_lines(sight, canvas, most);
+  append(lines, trouble_lines(sight, canvas), lines.size() + most);
+  return lines;
+}
+
+std::vector<Line> page_lines(Browser& browser, const Canvas& canvas, std::size_t rows) {
+  if (browser.mode() == Browser::Mode::help) return help_lines(canvas);
+  return browser.page_mode() == Browser::Mode::lock ? lock_lines(browser, canvas, rows)
+                                                    : list_lines(browser, canvas, rows);
+}
+
 }  // namespace
 
 Frame draw(Browser& browser, const Canvas& canvas) {
   const auto rows = static_cast<std::size_t>(std::max(1, canvas.size.rows));
-  const std::size_t share = std::max<std::size_t>(1, rows / 4);
   const bool question =
       browser.mode() == Browser::Mode::filter || browser.mode() == Browser::Mode::breaking;
   const bool last = rows >= 3 || question || !browser.message().empty();
@@ -145,20 +157,9 @@ Frame draw(Browser& browser, const Canvas& canvas) {
   Frame frame{{canvas.size.columns, static_cast<int>(rows)}, {}, {}};
   if (rows >= 5) frame.lines.push_back(title_line(browser, canvas));
   // At least one row for the locks.
-  const std::size_t most = body > 1 ? body - 1 : 0;
-  append(frame.lines, deadlock_lines(browser.sight(), canvas, share), most);
-  std::vector<Line> troubles = trouble_lines(browser.sight(), canvas);
-  troubles.erase(troubles.begin() + static_cast<long>(std::min(troubles.size(), share)),
-                 troubles.end());
-  append(frame.lines, std::move(troubles), most);
-  const std::size_t left = body - frame.lines.size();
-  if (browser.mode() == Browser::Mode::help) {
-    append(frame.lines, help_lines(canvas), body);
-  } else if (browser.page_mode() == Browser::Mode::lock) {
-    append(frame.lines, lock_lines(browser, canvas, left), body);
-  } else {
-    append(frame.lines, list_lines(browser, canvas, left), body);
-  }
+  append(frame.lines, alarm_lines(browser.sight(), canvas, std::max<std::size_t>(1, rows / 4)),
+         body > 1 ? body - 1 : 0);
+  append(frame.lines, page_lines(browser, canvas, body - frame.lines.size()), body);
   while (frame.lines.size() < body) frame.lines.push_back(canvas.line());
   if (last && question) {
     std::optional<int> cursor;

@@ -1,5 +1,5 @@
-// Screen: what a terminal shows of the bytes that a program wrote to it. It knows the few sequences that our programs use,
-// and was written apart from them.
+// Screen: what a terminal shows of the bytes that a program wrote to it. It knows the few sequences that our programs
+// use, and was written apart from them.
 #pragma once
 
 #include <algorithm>
