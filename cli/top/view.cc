@@ -89,7 +89,9 @@ Line keys_line(const Browser& browser, const Canvas& canvas) {
   std::string keys = list ? "q quit  Enter open  / filter  s sort" : "Esc back  q quit";
   if (list && browser.sight().engines().size() > 1) keys += "  e engine";
   if (!browser.read_only()) keys += "  b break";
-  line.put(0, keys + "  ? keys", {.dim = true});
+  keys += "  ? keys";
+  if (browser.mode() == Browser::Mode::help) keys = "any key goes back";
+  line.put(0, keys, {.dim = true});
   return line;
 }
 

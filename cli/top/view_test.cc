@@ -148,6 +148,12 @@ TEST_F(ViewTest, WhatIsTypedIsOnTheNarrowestScreen) {
   EXPECT_EQ(frame.cursor->column, 17);
 }
 
+TEST_F(ViewTest, HelpSaysHowToLeaveIt) {
+  type("?");
+  EXPECT_TRUE(any_has(drawn({80, 24}), "Enter             one lock"));
+  EXPECT_EQ(drawn({40, 10})[9], "any key goes back");
+}
+
 TEST_F(ViewTest, AnEmptyListSaysWhy) {
   type("/zzz");
   EXPECT_TRUE(any_has(drawn({80, 10}), "nothing matches"));
