@@ -25,7 +25,6 @@ BYTES = [b"\xff\xfe\x80", b"cut\xe2\x82", b"sur\xed\xa0\x80rogate", b"z" * 16384
 
 
 class HostileTest(PageCase):
-    # Names that a browser cannot ask for are refused before a request; the daemon refuses nothing here.
     def setUp(self) -> None:
         super().setUp()
         self.daemon: Daemon = self.open_one()

@@ -1,4 +1,4 @@
-"""What the tests of the page share: a daemon of their own, the page in a browser, and what must hold whatever is done."""
+"""What the tests of the page share: a daemon of their own, the page in a browser, what holds whatever is done."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ def make(folder: str, redis: str, postgres: str, browser: Browser, world: World)
         break_one(daemon)
         workers.over.wait(40)
         # The moment at which there is most to see.
-        browser.await_true(f"Number({ROW}?.querySelector('.badge')?.textContent) >= 2", "payments/capture")
+        browser.await_true(f"Number({ROW}?.querySelector('.badge')?.textContent) >= 3", "payments/capture")
         browser.run(f"{ROW}.querySelector('button.name').click(); document.activeElement.blur(); scrollTo(0, 0)", "payments/capture")
         browser.await_true("document.querySelectorAll('.events li').length > 3")
         for scheme, name in (("light", "page.png"), ("dark", "page-dark.png")):

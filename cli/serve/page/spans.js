@@ -1,7 +1,8 @@
 // From the events of one name to what a timeline draws: holds and waits, each with a beginning and an end. Pure.
 //
 // A span: {from_ms, to_ms (null: still going on), open (began before the first event), label, token, ending}
-// ending: released, handed_over, lost, expired, broken, granted, gave_up, refused, or '' while it lasts or if nobody saw it end.
+// ending: released, handed_over, lost, expired, broken, granted, gave_up, refused; '' while it lasts, or if nobody saw
+// it end.
 
 const BEGINS = new Set(['granted', 'handed_over']);
 const ENDS = new Set(['released', 'lost', 'expired', 'broken']);

@@ -10,13 +10,18 @@ const GAP = 4;
 const AXIS = 20;
 const HEADING = 16;
 const LONGEST_MS = 30 * 60 * 1000;
+const MOST_SPANS = 24;
 const STEPS_MS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600].map((seconds) => seconds * 1000);
 
 /** An SVG of `width` pixels; null if there is nothing to draw. */
 export function drawTimeline(events, lock, now_ms, width) {
-  const { holds, waits } = spansOf(events, lock);
-  if (holds.length + waits.length === 0) return null;
-  const from_ms = beginning([...holds, ...waits], now_ms);
+  const known = spansOf(events, lock);
+  const all = [...known.holds, ...known.waits];
+  if (all.length === 0) return null;
+  const from_ms = beginning(all, now_ms);
+  const seen = (spans) => spans.filter((span) => (span.to_ms ?? now_ms) >= from_ms);
+  const holds = seen(known.holds);
+  const waits = seen(known.waits);
   const scale = (at_ms) => ((Math.max(at_ms, from_ms) - from_ms) / (now_ms - from_ms)) * (width - 2);
   const parts = [];
   let y = section(parts, 'Held', holds, 'hold', 6, 0, { from_ms, now_ms, scale, width });
@@ -30,6 +35,9 @@ export function drawTimeline(events, lock, now_ms, width) {
 function beginning(spans, now_ms) {
   let first = now_ms;
   for (const span of spans) if (span.from_ms < first) first = span.from_ms;
+  // A busy lock would be drawn as hatching: then only its latest spans. The list has them all.
+  const ends = spans.map((span) => span.to_ms ?? now_ms).sort((a, b) => b - a);
+  if (ends.length > MOST_SPANS) first = Math.max(first, ends[MOST_SPANS]);
   // Never less than ten seconds: what has just begun would look like a rectangle.
   return Math.min(Math.max(first, now_ms - LONGEST_MS), now_ms - 10000);
 }
@@ -41,9 +49,8 @@ function describe(holds, waits, length_ms) {
 }
 
 function section(parts, heading, spans, kind, most, top, view) {
-  const visible = spans.filter((span) => (span.to_ms ?? view.now_ms) >= view.from_ms);
-  if (visible.length === 0) return top;
-  const { lanes, left_out } = lanesOf(visible, most, view.now_ms);
+  if (spans.length === 0) return top;
+  const { lanes, left_out } = lanesOf(spans, most, view.now_ms);
   const text = left_out ? `${heading} (${left_out} more not drawn)` : heading;
   parts.push(s('text', { class: 'lane-name', x: 0, y: top + 11 }, text));
   let y = top + HEADING;
