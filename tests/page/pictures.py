@@ -15,7 +15,7 @@ from browser import Browser
 from page_case import ROW
 from world import Daemon, World
 
-SECONDS = float(os.environ.get("PICTURE_SECONDS", "420"))
+SECONDS = float(os.environ.get("PICTURE_SECONDS", "330"))
 WIDTH, HEIGHT = 1280, 860
 
 

@@ -72,7 +72,7 @@ function bar(span, kind, y, { now_ms, scale }) {
   group.append(s('title', {}, `${span.label || 'without a label'}${span.token ? `, token ${span.token}` : ''}, ` +
     `${timeOfDay(span.from_ms)}, ${duration(to_ms - span.from_ms)}${span.ending ? `, ${words(span.ending)}` : ''}`));
   group.append(s('rect', { x: x.toFixed(1), y, width: width.toFixed(1), height: LANE, rx: Math.min(4, width / 2).toFixed(1) }));
-  const room = Math.floor((width - 12) / 7);
+  const room = Math.floor((width - 12) / 7.5);
   if (room >= 3) {
     const label = span.label || span.token || '';
     const fits = label.length <= room ? label : `${label.slice(0, room - 1)}…`;
