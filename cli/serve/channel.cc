@@ -13,6 +13,25 @@ namespace {
 
 using boost::system::error_code;
 
+// How a connection ended, by the first error: the kernel tells once that the peer is silent, and then calls it closed.
+class End {
+ public:
+  void note(const error_code& error) {
+    if (!error || known_) return;
+    known_ = true;
+    for (const error_code& closed :
+         {error_code(net::error::eof), error_code(net::error::connection_reset),
+          error_code(net::error::broken_pipe), error_code(net::ssl::error::stream_truncated)}) {
+      peer_left_ = peer_left_ || error == closed;
+    }
+  }
+  bool peer_left() const { return peer_left_; }
+
+ private:
+  bool known_ = false;
+  bool peer_left_ = false;
+};
+
 class ClearChannel final : public Channel, public std::enable_shared_from_this<ClearChannel> {
  public:
   explicit ClearChannel(Socket socket) : socket_(std::move(socket)) {
@@ -25,6 +44,7 @@ class ClearChannel final : public Channel, public std::enable_shared_from_this<C
   void receive(std::function<void(std::string_view)> done) override {
     socket_.async_wait(Socket::wait_read,
                        [self = shared_from_this(), done = std::move(done)](error_code error) {
+                         self->end_.note(error);
                          if (error) return done({});
                          self->read_now(done);
                        });
@@ -34,6 +54,7 @@ class ClearChannel final : public Channel, public std::enable_shared_from_this<C
     error_code error;
     co_await net::async_write(socket_, net::buffer(text),
                               net::redirect_error(net::use_awaitable, error));
+    end_.note(error);
     co_return !error;
   }
 
@@ -43,7 +64,10 @@ class ClearChannel final : public Channel, public std::enable_shared_from_this<C
     co_return;
   }
 
+  bool peer_left() const override { return end_.peer_left(); }
+
   void close() override {
+    end_.note(net::error::operation_aborted);
     error_code ignored;
     socket_.close(ignored);
   }
@@ -54,10 +78,12 @@ class ClearChannel final : public Channel, public std::enable_shared_from_this<C
     error_code error;
     const std::size_t count = socket_.read_some(net::buffer(bytes), error);
     if (error == net::error::would_block) return receive(done);
+    end_.note(error);
     done(error ? std::string_view() : std::string_view(bytes.data(), count));
   }
 
   Socket socket_;
+  End end_;
 };
 
 class TlsChannel final : public Channel, public std::enable_shared_from_this<TlsChannel> {
@@ -75,6 +101,7 @@ class TlsChannel final : public Channel, public std::enable_shared_from_this<Tls
     stream_.async_read_some(
         net::buffer(bytes_),
         [self = shared_from_this(), done = std::move(done)](error_code error, std::size_t count) {
+          self->end_.note(error);
           done(error ? std::string_view() : std::string_view(self->bytes_.data(), count));
         });
   }
@@ -83,6 +110,7 @@ class TlsChannel final : public Channel, public std::enable_shared_from_this<Tls
     error_code error;
     co_await net::async_write(stream_, net::buffer(text),
                               net::redirect_error(net::use_awaitable, error));
+    end_.note(error);
     co_return !error;
   }
 
@@ -91,7 +119,10 @@ class TlsChannel final : public Channel, public std::enable_shared_from_this<Tls
     co_await stream_.async_shutdown(net::redirect_error(net::use_awaitable, ignored));
   }
 
+  bool peer_left() const override { return end_.peer_left(); }
+
   void close() override {
+    end_.note(net::error::operation_aborted);
     error_code ignored;
     stream_.next_layer().close(ignored);
   }
@@ -99,6 +130,7 @@ class TlsChannel final : public Channel, public std::enable_shared_from_this<Tls
  private:
   net::ssl::stream<Socket> stream_;
   std::array<char, 4096> bytes_{};
+  End end_;
 };
 
 }  // namespace

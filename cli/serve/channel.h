@@ -26,6 +26,8 @@ class Channel {
   virtual Awaitable<bool> send(std::string text) = 0;
   // Says goodbye, as TLS wants it.
   virtual Awaitable<void> finish() = 0;
+  // The first that was heard of the end was that the peer had closed its side, not that it was silent.
+  virtual bool peer_left() const = 0;
   // Ends whatever is under way.
   virtual void close() = 0;
 };

@@ -43,6 +43,7 @@ class Connection final : public EventSink, public std::enable_shared_from_this<C
   bool idle() const { return idle_ && !stopping_; }
 
   Awaitable<bool> send(std::string text) override;
+  bool peer_left() const override { return stopping_ || channel_->peer_left(); }
 
  private:
   using Clock = std::chrono::steady_clock;

@@ -48,6 +48,9 @@ class EventSink {
  public:
   virtual ~EventSink() = default;
   virtual Awaitable<bool> send(std::string text) = 0;
+  // It has closed its side, or we are closing ours. False: it may only be cut off from us, and believe what it was told
+  // last.
+  virtual bool peer_left() const = 0;
 };
 
 struct Response {

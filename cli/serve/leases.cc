@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <nlohmann/json.hpp>
 
@@ -29,7 +30,7 @@ std::shared_ptr<KeptLease> Leases::keep(ServedEngine& engine, Lease lease, Durat
   // On a thread of the client's.
   kept->on_lost.emplace(lost, [this, weak = std::weak_ptr<KeptLease>(kept)] {
     net::post(context_, [this, weak] {
-      if (const auto ended = weak.lock()) forget(*ended);
+      if (const auto ended = weak.lock()) let_go(*ended);
     });
   });
   return kept;
@@ -39,12 +40,13 @@ Awaitable<Result<std::shared_ptr<KeptLease>>> Leases::adopt(ServedEngine& engine
   const std::string text = text_of(engine, handle);
   if (auto kept = find(text)) co_return kept;
   const Duration ttl = handle.hold().claim.ttl;
-  LockOptions options{.ttl = ttl, .auto_renew = false, .outlives_process = true};
+  LockOptions options{
+      .ttl = ttl, .warn_before = kLeastWarning, .auto_renew = false, .outlives_process = true};
   Async<Result<Lease>> call = engine.client.async_adopt(handle, options);
   Result<Lease> lease = co_await initiate(std::move(call), net::use_awaitable);
   if (!lease) co_return lease.failure();
   if (auto kept = find(text)) {  // Two requests at once: both renewed it, and one keeps it.
-    static_cast<void>(new Lease(std::move(*lease)));
+    lease->abandon();
     co_return kept;
   }
   co_return keep(engine, std::move(*lease), ttl);
@@ -55,13 +57,23 @@ std::shared_ptr<KeptLease> Leases::find(const std::string& text) const {
   return found == kept_.end() ? nullptr : found->second;
 }
 
-void Leases::forget(KeptLease& kept) {
+std::shared_ptr<KeptLease> Leases::removed(KeptLease& kept) {
   kept.over = true;
   const auto found = kept_.find(kept.text);
-  if (found == kept_.end() || found->second.get() != &kept) return;
-  const std::shared_ptr<KeptLease> last = std::move(found->second);
+  if (found == kept_.end() || found->second.get() != &kept) return nullptr;
+  std::shared_ptr<KeptLease> last = std::move(found->second);
   kept_.erase(found);
-  if (last->lease) returns_.add(std::move(last->lease));
+  return last;
+}
+
+void Leases::forget(KeptLease& kept) {
+  const auto last = removed(kept);
+  if (last && last->lease) returns_.add(std::move(last->lease));
+}
+
+void Leases::let_go(KeptLease& kept) {
+  const auto last = removed(kept);
+  if (last) last->lease.abandon();
 }
 
 Leases::Named Leases::named_by(const std::string& text) const {
@@ -80,15 +92,14 @@ Leases::Named Leases::named_by(const std::string& text) const {
 void Leases::abandon() {
   for (auto& [text, kept] : kept_) {
     kept->on_lost.reset();
-    // Never destroyed: that would release it.
-    static_cast<void>(new Lease(std::move(kept->lease)));
+    kept->lease.abandon();
   }
   kept_.clear();
 }
 
 void put_validity(Json& object, const Lease& lease, BootTime received) {
   const BootTime now = BootClock::now();
-  const Duration left = lease.valid_until() - now;
+  const Duration left = lease.valid_until() - kLeastWarning - now;
   const bool held = lease.held() && left > Duration::zero();
   object["valid_for_ms"] = held ? to_ms(left) : 0;
   object["valid_from_send_ms"] = held ? to_ms(now - received + left) : 0;

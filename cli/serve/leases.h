@@ -5,6 +5,7 @@
 // here renews by itself: a lease that its owner does not renew ends after its ttl.
 #pragma once
 
+#include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/io_context.hpp>
 #include <functional>
 #include <memory>
@@ -40,6 +41,9 @@ class Leases {
   // Ends it here; the lock is given back by the caller.
   void forget(KeptLease& kept);
 
+  // Forgets one that is over as far as we know. It is not released: it may have been renewed through another daemon.
+  void let_go(KeptLease& kept);
+
   // What a lease's text names. Throws ProblemError.
   struct Named {
     ServedEngine* engine;
@@ -54,6 +58,8 @@ class Leases {
   std::size_t size() const { return kept_.size(); }
 
  private:
+  std::shared_ptr<KeptLease> removed(KeptLease& kept);
+
   net::io_context& context_;
   const Engines& engines_;
   const Returns returns_;
@@ -63,6 +69,9 @@ class Leases {
 // {"lease", "engine", "name", "path", "mode", "token", "ttl_ms", "valid_for_ms", "valid_from_send_ms"}
 Json to_json(const ServedEngine& engine, const Lease& lease, Duration ttl, const std::string& text,
              BootTime received);
+
+// A lease is given up so long before its end, as lost; one that its client renews, no sooner than the library wants it.
+inline constexpr Duration kLeastWarning = std::chrono::milliseconds(1);
 
 // How long it is surely held, by this machine's clock; not more than is left. "valid_for_ms" counts from now, which the
 // client cannot know; "valid_from_send_ms" from when its request was here, which was after it was sent. So the client

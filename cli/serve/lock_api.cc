@@ -39,6 +39,8 @@ LockApi::LockApi(net::io_context& context, const Engines& engines, History& hist
 // A wait that does not wait can be granted to a peer that has gone, too: whoever calls this looks.
 Awaitable<Result<Lease>> LockApi::take(ServedEngine& engine, const Asked& asked,
                                        LockOptions options, std::stop_token stop) {
+  // Its client knows no other end than that of the ttl: nothing is taken from it before.
+  if (!options.auto_renew) options.warn_before = kLeastWarning;
   std::optional<LockRequest> request;
   std::optional<Failure> refused;
   try {
@@ -244,6 +246,7 @@ class Held {
     const std::stop_callback on_lost(lease_.lost(), wake);
     const std::stop_callback on_gone(gone, wake);
     // (GCC 12 wants no braces inside co_await.)
+    promised_ = lease_.valid_until();
     std::string text = event_text("granted", to_json(engine_, lease_, ttl_, "", received_));
     bool told = co_await sink.send(std::move(text));
     const Duration pause = std::clamp<Duration>(ttl_ / 3, kShortest, kLongest);
@@ -252,6 +255,7 @@ class Held {
       boost::system::error_code ignored;
       co_await timer_.async_wait(net::redirect_error(net::use_awaitable, ignored));
       if (gone.stop_requested() || !lease_.held()) break;
+      promised_ = lease_.valid_until();
       Json validity;
       put_validity(validity, lease_, received_);
       text = event_text("renewed", validity);
@@ -264,6 +268,8 @@ class Held {
       text = event_text("lost", to_json_problem(lost));
       co_await sink.send(std::move(text));
     }
+    // Who has closed the connection has given the lock back. Who cannot be reached goes by what was promised last.
+    if (!sink.peer_left()) returns_.add_at(timer_.get_executor(), std::move(lease_), promised_);
   }
 
   Token token() const { return lease_.token(); }
@@ -280,6 +286,7 @@ class Held {
   const Duration ttl_;
   const BootTime received_;
   const Returns returns_;
+  BootTime promised_{};
   net::steady_timer timer_;
   std::weak_ptr<Held> weak_;
 };

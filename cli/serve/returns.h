@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <boost/asio/any_io_executor.hpp>
 #include <cstddef>
 #include <memory>
 
@@ -15,6 +16,8 @@ class Returns {
  public:
   // Gives the lock back without waiting for that.
   void add(Lease lease) const;
+  // At that moment: whoever was told that it is held until then, and cannot be reached, may count on it.
+  void add_at(boost::asio::any_io_executor executor, Lease lease, BootTime moment) const;
   bool all_there() const { return *under_way_ == 0; }
 
  private:

@@ -102,6 +102,10 @@ class [[nodiscard]] HOLDFAST_API Lease {
   // Empties the lease at once. If it fails, or is dropped, the lock is given back.
   Async<Result<Handle>> async_detach();
 
+  // Empties the lease and sends nothing: the lock stays held until its ttl ends, whether this lease was lost or not. For
+  // a hold that others renew, too, by a handle; the destructor would end theirs.
+  void abandon() noexcept;
+
  private:
   friend class internal::LeaseRecord;
   friend class MultiLease;  // releases several at the same time

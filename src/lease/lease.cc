@@ -138,4 +138,14 @@ Result<Handle> Lease::detach() {
   return handle;
 }
 
+void Lease::abandon() noexcept {
+  if (!record_) return;
+  const std::shared_ptr<LeaseRecord> record = std::move(record_);
+  try {
+    record->locker().loop().start(record->locker().abandon(record));
+  } catch (...) {  // As in give_back().
+    static_cast<void>(new (std::nothrow) std::shared_ptr<LeaseRecord>(record));
+  }
+}
+
 }  // namespace holdfast

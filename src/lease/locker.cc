@@ -338,6 +338,11 @@ Task<Result<Handle>> Locker::detach(std::shared_ptr<LeaseRecord> record) {
   co_return Handle(std::move(hold));
 }
 
+Task<void> Locker::abandon(std::shared_ptr<LeaseRecord> record) {
+  renewer_.remove(*record);
+  co_return;
+}
+
 Task<Result<Lease>> Locker::adopt(Hold hold, LockOptions options) {
   if (Result<void> checked = check(hold.claim, options); !checked) co_return checked.failure();
   if (Result<void> watched = start_watchdog(); !watched) co_return watched.failure();

@@ -53,6 +53,8 @@ class Locker {
     return renewer_.renew_now(std::move(record));
   }
   Task<Result<Handle>> detach(std::shared_ptr<LeaseRecord> record);
+  // Ends the renewal, and sends nothing.
+  Task<void> abandon(std::shared_ptr<LeaseRecord> record);
   Task<Result<Lease>> adopt(Hold hold, LockOptions options);
   Task<Result<void>> renew_detached(Hold hold);
   Task<Result<void>> release_detached(Hold hold);

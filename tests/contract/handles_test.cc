@@ -25,6 +25,19 @@ TEST_P(HandlesTest, ADetachedLockStaysHeldAndTheLeaseIsEmpty) {
   expect_nothing_left(client, "x");
 }
 
+TEST_P(HandlesTest, AnAbandonedLeaseLeavesTheLockToWhoeverHasItsHandle) {
+  Client client = open();
+  Lease lease = client.mutex("x", {.outlives_process = true}).acquire().value();
+  const Handle handle = lease.handle();
+  Lease adopted = client.adopt(handle).value();
+  lease.abandon();
+  EXPECT_FALSE(static_cast<bool>(lease));
+  EXPECT_TRUE(adopted.held());
+  EXPECT_EQ(outcome_of(client.mutex("x").try_acquire()), "busy");
+  EXPECT_EQ(outcome_of(adopted.release()), "granted");
+  expect_nothing_left(client, "x");
+}
+
 TEST_P(HandlesTest, ADetachedLockOutlivesItsProcess) {
   HOLDFAST_NEEDS(between_processes);
   Client client = open();
