@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 
 #include "screen.h"
@@ -14,6 +15,17 @@ Frame frame_of(const std::vector<std::string>& texts, int columns = 20) {
   for (const std::string& text : texts)
     frame.lines.emplace_back(columns, Charset::utf8).put(0, text);
   return frame;
+}
+
+// Where the bar that ends a text stands: on the screen for which every character takes one column, and in the frame.
+long column_in(const std::string& row) {
+  const std::string before = row.substr(0, row.rfind('|'));
+  const long marks = std::ranges::count(before, '\xcc');
+  return std::ranges::count_if(before, [](char c) { return (c & 0xC0) != 0x80; }) - marks;
+}
+long column_in(const Line& line) {
+  const auto& cells = line.cells();
+  return std::ranges::find(cells, "|", &Cell::text) - cells.begin();
 }
 
 TEST(PainterTest, AnUnchangedFrameWritesNothingOfIt) {
@@ -41,8 +53,8 @@ TEST(PainterTest, WithoutColourThereAreOnlyBoldAndReverse) {
 // narrow, except for the characters themselves.
 TEST(PainterTest, TheScreenShowsTheLastFrame) {
   const std::vector<std::string> parts = {
-      "",  "a",       "held 12s",     "日本",
-      "é", "e\u0301", "\u2588\u2591", "long enough to be cut somewhere"};
+      "",  "a",        "held 12s",     "日本",
+      "é", "e\u0301 ", "\u2588\u2591", "long enough to be cut somewhere"};
   for (unsigned seed = 1; seed <= 100; ++seed) {
     std::mt19937 random(seed);
     Painter painter(true);
@@ -58,8 +70,8 @@ TEST(PainterTest, TheScreenShowsTheLastFrame) {
       narrow.write(written);
       for (std::size_t row = 0; row < 3; ++row) {
         EXPECT_EQ(screen.row(row), frame.lines[row].text()) << "seed " << seed;
-        const std::string wanted = frame.lines[row].text();
-        EXPECT_EQ(narrow.row(row).ends_with('|'), wanted.ends_with('|')) << "seed " << seed;
+        if (!frame.lines[row].text().ends_with('|')) continue;
+        EXPECT_EQ(column_in(narrow.row(row)), column_in(frame.lines[row])) << "seed " << seed;
       }
     }
   }
