@@ -13,6 +13,7 @@ namespace http = boost::beast::http;
 using boost::system::error_code;
 
 // The parser takes a header as a whole.
+constexpr std::chrono::seconds kGoodbyeTime{1};
 constexpr std::size_t kMaxAhead = kMaxHeaderBytes + 1024;
 
 std::optional<Problem> problem_of(const error_code& error) {
@@ -209,11 +210,29 @@ Awaitable<bool> Connection::stream(const Response& response, std::string head) {
   if (!begun) co_return false;
   Awaitable<void> events = response.stream(*this);
   co_await std::move(events);
-  if (chunked_ && !ended_) {
+  static_cast<void>(co_await goodbye());
+  co_return false;  // closed, so that a reader sees the end in any case
+}
+
+Awaitable<bool> Connection::goodbye() {
+  if (over_ || ended_) co_return channel_->peer_left();
+  over_ = true;
+  if (chunked_) {
     std::string end = "0\r\n\r\n";
     static_cast<void>(co_await write_text(std::move(end)));
   }
-  co_return false;  // closed, so that a reader sees the end in any case
+  limit(kGoodbyeTime);
+  co_await channel_->finish();
+  limit_.cancel();
+  for (const Clock::time_point until = Clock::now() + kGoodbyeTime; !ended_;) {
+    receive();
+    inbox_.clear();  // nothing of this connection is a request any more
+    signal_.expires_at(until);
+    error_code cancelled;
+    co_await signal_.async_wait(net::redirect_error(net::use_awaitable, cancelled));
+    if (!cancelled) break;
+  }
+  co_return channel_->peer_left();
 }
 
 Awaitable<bool> Connection::write(Response response, bool head_only, bool keep) {

@@ -43,7 +43,7 @@ class Connection final : public EventSink, public std::enable_shared_from_this<C
   bool idle() const { return idle_ && !stopping_; }
 
   Awaitable<bool> send(std::string text) override;
-  bool peer_left() const override { return stopping_ || channel_->peer_left(); }
+  Awaitable<bool> goodbye() override;
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -75,6 +75,7 @@ class Connection final : public EventSink, public std::enable_shared_from_this<C
   bool stopping_ = false;
   bool idle_ = false;
   bool chunked_ = false;  // the stream that is being written
+  bool over_ = false;     // goodbye() was said
   std::stop_source gone_;
 };
 

@@ -48,9 +48,9 @@ class EventSink {
  public:
   virtual ~EventSink() = default;
   virtual Awaitable<bool> send(std::string text) = 0;
-  // It has closed its side, or we are closing ours. False: it may only be cut off from us, and believe what it was told
-  // last.
-  virtual bool peer_left() const = 0;
+  // Ends the stream, and waits a moment for the peer to close its side, too. True: it has. False: it may only be cut off
+  // from us, and believe what it was told last.
+  virtual Awaitable<bool> goodbye() = 0;
 };
 
 struct Response {

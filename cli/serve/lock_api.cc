@@ -268,8 +268,10 @@ class Held {
       text = event_text("lost", to_json_problem(lost));
       co_await sink.send(std::move(text));
     }
-    // Who has closed the connection has given the lock back. Who cannot be reached goes by what was promised last.
-    if (!sink.peer_left()) returns_.add_at(timer_.get_executor(), std::move(lease_), promised_);
+    // A client that has closed its connection has given the lock back. One that cannot be reached goes by what it was
+    // promised last, also when this daemon ends.
+    const bool left = co_await sink.goodbye();
+    if (!left) returns_.add_at(timer_.get_executor(), std::move(lease_), promised_);
   }
 
   Token token() const { return lease_.token(); }
@@ -310,9 +312,8 @@ Awaitable<Response> LockApi::hold(Request request) {
     lease = co_await take(engine, asked, std::move(shorter), request.gone);
   }
   if (!lease) co_return response_to(lease.failure());
-  const auto held =
-      std::make_shared<Held>(context_, engine, std::move(*lease), asked.ttl, request.received,
-                             leases_.returns());
+  const auto held = std::make_shared<Held>(context_, engine, std::move(*lease), asked.ttl,
+                                           request.received, leases_.returns());
   held->set_self(held);
   Response response{.content_type = "text/event-stream"};
   response.headers.emplace_back("Holdfast-Token", held->token().str());
