@@ -62,13 +62,15 @@ TEST(RedisServerEvents, AFailoverIsTheEndOfOneServerAndTheBeginningOfAnother) {
   const int master = servers.wait_for_another_master(former);
   const std::string before = address_of(servers.server(former));
   const std::string after = address_of(servers.server(master));
-  EXPECT_TRUE(use_until(client, [&] { return !events->by_server()[after].empty(); }))
-      << events->text();
+  // The sentinels may name it once more while it is being connected to; then that begins anew.
+  const auto works = [&] {
+    return std::ranges::count(events->by_server()[after], "connected") > 0;
+  };
+  EXPECT_TRUE(use_until(client, works)) << events->text();
   const std::vector<std::string> of_former = events->by_server()[before];
   ASSERT_GE(of_former.size(), 2u) << events->text();
   EXPECT_EQ(of_former[0], "connected");
   EXPECT_EQ(of_former[1], "disconnected");
-  EXPECT_EQ(events->by_server()[after].front(), "connected") << events->text();
   // Sentinels are servers, too.
   EXPECT_GE(events->by_server().size(), 3u) << events->text();
   EXPECT_EQ(broken_promise(*events), "");
