@@ -37,14 +37,8 @@ class Browser:
 
     def __init__(self, width: int = 1280, height: int = 900) -> None:
         self.profile = tempfile.mkdtemp(prefix="holdfast-chromium-")
-        self.driver = subprocess.Popen(["chromedriver", "--port=0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        assert self.driver.stdout
-        port = None
-        for line in self.driver.stdout:
-            found = re.search(r"successfully on port (\d+)", line)
-            if found:
-                port = int(found[1])
-                break
+        # Its choice of a port may be another's a moment later; then it ends.
+        port = next(filter(None, (self.start_driver() for _ in range(5))), 0)
         assert port, "chromedriver did not start"
         self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
         options = {"args": [*FLAGS, f"--user-data-dir={self.profile}"]}
@@ -54,6 +48,19 @@ class Browser:
         answer = self.call("POST", "/session", {"capabilities": {"alwaysMatch": capabilities}})
         self.session = f"/session/{answer['sessionId']}"
         self.resize(width, height)
+
+    def start_driver(self) -> int:
+        """Its port; 0 if it ended instead."""
+        self.driver = subprocess.Popen(["chromedriver", "--port=0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                                       text=True)
+        assert self.driver.stdout
+        for line in self.driver.stdout:
+            found = re.search(r"successfully on port (\d+)", line)
+            if found:
+                return int(found[1])
+        self.driver.wait()
+        self.driver.stdout.close()
+        return 0
 
     def close(self) -> None:
         try:

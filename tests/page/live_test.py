@@ -67,7 +67,7 @@ class LiveTest(PageCase):
         await_condition(lambda: self.bar("renewed") > short + 1, "a longer bar")
 
     def test_a_lock_that_ran_out_is_a_loss(self) -> None:
-        self.daemon.acquire("short", "orders", ttl_ms=2000, label="api@web1")
+        self.daemon.acquire("short", "orders", ttl_ms=15000, label="api@web1")
         self.open_lock("short")
         self.browser.await_true("/ran out|lost/.test(document.querySelector('.events').innerText)")
         self.browser.await_true("document.querySelector('.timeline .cross')")
