@@ -42,7 +42,7 @@ Name name_of(const Request& request) {
 
 Asked Asked::from(const Request& request) {
   Fields fields(request);
-  Asked asked{.name = name_of(request)};
+  Asked asked{.name = name_of(request), .received = request.received};
   asked.mode = mode_in(fields);
   asked.ttl = ms_in(fields, "ttl_ms", 1, kMaxTtlMs, asked.ttl);
   const auto longest = std::chrono::duration_cast<std::chrono::milliseconds>(kLongestWait).count();

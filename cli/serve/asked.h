@@ -16,6 +16,7 @@ struct Asked {
   Duration patience{};  // zero: does not wait
   std::string label;
   std::string owner;
+  BootTime received{};  // the whole request
 
   // Throws ProblemError.
   static Asked from(const Request& request);

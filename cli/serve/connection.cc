@@ -261,22 +261,30 @@ Awaitable<void> Connection::refuse_and_drain(const Problem& problem) {
   }
 }
 
-Awaitable<bool> Connection::serve_one() {
+Awaitable<std::optional<Connection::Received>> Connection::next() {
   Parser parser;
   std::optional<Problem> problem;
   if (!co_await read(parser, problem)) {
     if (problem) co_await refuse_and_drain(*problem);
-    co_return false;
+    co_return std::nullopt;
   }
   auto message = parser.release();
   gone_ = std::stop_source();
   if (ended_ || stopping_) gone_.request_stop();
-  const bool keep = message.keep_alive() && !stopping_;
-  const bool head_only = message.method() == http::verb::head;
   chunked_ = message.version() >= 11;
+  Received received;
+  received.keep = message.keep_alive() && !stopping_;
+  received.head_only = message.method() == http::verb::head;
+  received.request = to_request(message, gone_.get_token());
+  co_return received;
+}
+
+Awaitable<bool> Connection::serve_one() {
+  std::optional<Received> received = co_await next();
+  if (!received) co_return false;
   receive();  // hears that the peer has gone
-  Response response = co_await handler_.answer(to_request(message, gone_.get_token()));
-  co_return co_await write(std::move(response), head_only, keep);
+  Response response = co_await handler_.answer(std::move(received->request));
+  co_return co_await write(std::move(response), received->head_only, received->keep);
 }
 
 // Within a bound: a peer that does not answer the goodbye must not keep the connection.

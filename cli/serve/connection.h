@@ -16,6 +16,7 @@
 #include <boost/beast/http/string_body.hpp>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "serve/channel.h"
@@ -56,6 +57,14 @@ class Connection final : public EventSink, public std::enable_shared_from_this<C
   // Null: the connection ended, or `problem` says what is wrong.
   Awaitable<bool> read(Parser& parser, std::optional<Problem>& problem);
   bool feed(Parser& parser, std::optional<Problem>& problem);
+  struct Received {
+    Request request;
+    bool keep = false;
+    bool head_only = false;
+  };
+  // The next request; nothing if the connection is to be closed. What it was parsed with is gone by then: a request
+  // may be held for long, with thousands of others.
+  Awaitable<std::optional<Received>> next();
   Awaitable<bool> serve_one();
   Awaitable<bool> write(Response response, bool head, bool keep);
   Awaitable<bool> write_text(std::string text);

@@ -68,19 +68,21 @@ Awaitable<Response> LockApi::acquire(Request request) {
   if (request.headers.contains("idempotency-key")) {
     co_return co_await acquire_by_key(std::move(request), engine, std::move(asked));
   }
-  co_return co_await acquire_once(std::move(request), engine, std::move(asked));
+  std::stop_token gone = request.gone;
+  request = Request();  // It may be held for long, with thousands of others.
+  co_return co_await acquire_once(std::move(gone), engine, std::move(asked));
 }
 
-Awaitable<Response> LockApi::acquire_once(Request request, ServedEngine& engine, Asked asked) {
+Awaitable<Response> LockApi::acquire_once(std::stop_token gone, ServedEngine& engine, Asked asked) {
   LockOptions options{.auto_renew = false, .outlives_process = true};
-  Result<Lease> lease = co_await take(engine, asked, std::move(options), request.gone);
+  Result<Lease> lease = co_await take(engine, asked, std::move(options), gone);
   if (!lease) co_return response_to(lease.failure());
-  if (request.gone.stop_requested()) {
+  if (gone.stop_requested()) {
     leases_.returns().add(std::move(*lease));
     co_return response_to(Problem{503, "cancelled", "the client has gone"});
   }
   const auto kept = leases_.keep(engine, std::move(*lease), asked.ttl);
-  Response response = granted(kept, request.received);
+  Response response = granted(kept, asked.received);
   response.written = [this, kept](bool whole) {
     if (!whole) leases_.forget(*kept);
   };
@@ -303,21 +305,23 @@ Awaitable<Response> LockApi::hold(Request request) {
         400, "invalid_argument",
         "a lease that is bound to its connection needs no Idempotency-Key: it ends with it");
   }
+  const std::stop_token gone = request.gone;
+  request = Request();
   // If the daemon is killed, the lock stays held until its ttl ends: its holder believes that long that he has it.
   LockOptions options{.outlives_process = true};
-  Result<Lease> lease = co_await take(engine, asked, std::move(options), request.gone);
+  Result<Lease> lease = co_await take(engine, asked, std::move(options), gone);
   if (!lease &&
       lease.code() == Code::unsupported) {  // a lock that ends with the daemon's own connection
     LockOptions shorter;
-    lease = co_await take(engine, asked, std::move(shorter), request.gone);
+    lease = co_await take(engine, asked, std::move(shorter), gone);
   }
   if (!lease) co_return response_to(lease.failure());
   const auto held = std::make_shared<Held>(context_, engine, std::move(*lease), asked.ttl,
-                                           request.received, leases_.returns());
+                                           asked.received, leases_.returns());
   held->set_self(held);
   Response response{.content_type = "text/event-stream"};
   response.headers.emplace_back("Holdfast-Token", held->token().str());
-  response.stream = [held, gone = request.gone](EventSink& sink) { return held->tell(sink, gone); };
+  response.stream = [held, gone](EventSink& sink) { return held->tell(sink, gone); };
   co_return response;
 }
 

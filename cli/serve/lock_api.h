@@ -29,7 +29,7 @@ class LockApi {
  private:
   Awaitable<Result<Lease>> take(ServedEngine& engine, const Asked& asked, LockOptions options,
                                 std::stop_token stop);
-  Awaitable<Response> acquire_once(Request request, ServedEngine& engine, Asked asked);
+  Awaitable<Response> acquire_once(std::stop_token gone, ServedEngine& engine, Asked asked);
   Awaitable<Response> acquire_by_key(Request request, ServedEngine& engine, Asked asked);
   Awaitable<void> run(std::shared_ptr<Attempt> attempt, ServedEngine& engine, Asked asked,
                       std::string mark);
