@@ -139,6 +139,7 @@ _holdfast() {
     --interval) _holdfast_options 500ms 1s 5s; return ;;
     --sort) _holdfast_options waiters wait age name; return ;;
     --hold) _holdfast_options 1ms 10ms; return ;;
+    --otlp) _holdfast_options http://127.0.0.1:4318; return ;;
     --listen) _holdfast_options 127.0.0.1:7272 unix:/run/holdfast/http.sock; return ;;
     --mode) _holdfast_options exclusive shared permits; return ;;
     --engine)
@@ -187,7 +188,7 @@ _holdfast() {
     jobs) options=(--forget) ;;
     break) options=(--token) ;;
     top) options=(--interval --sort --filter --engine --count --once --read-only) ;;
-    serve) options=(--listen --tls-cert --tls-key --token-file --host --read-only) ;;
+    serve) options=(--listen --tls-cert --tls-key --token-file --host --read-only --otlp) ;;
     bench)
       options=(--workers --in-flight --processes --names --seconds --mode --permits --hold --ttl)
       ;;

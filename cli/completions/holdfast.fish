@@ -91,6 +91,7 @@ complete -c holdfast -n '__fish_seen_subcommand_from serve' -l tls-cert -r -F -d
 complete -c holdfast -n '__fish_seen_subcommand_from serve' -l tls-key -r -F -d 'Its key'
 complete -c holdfast -n '__fish_seen_subcommand_from serve' -l token-file -r -F -d 'The token that requests must carry'
 complete -c holdfast -n '__fish_seen_subcommand_from serve' -l host -x -d 'A further name of the daemon'
+complete -c holdfast -n '__fish_seen_subcommand_from serve' -l otlp -x -a 'http://127.0.0.1:4318' -d 'Where traces go'
 complete -c holdfast -n '__fish_seen_subcommand_from serve' -l read-only -d 'Take and break no locks'
 complete -c holdfast -n '__fish_seen_subcommand_from break' -l token -x -d 'The token of the holder'
 

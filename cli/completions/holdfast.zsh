@@ -106,7 +106,8 @@ _holdfast() {
           _arguments $common '--listen[where to listen]:address\:port or unix\:path:(127.0.0.1\:7272 unix\:/run/holdfast/http.sock)' \
             '--tls-cert[certificate chain]:file:_files' '--tls-key[its key]:file:_files' \
             '--token-file[the token that requests must carry]:file:_files' \
-            '*--host[a further name of the daemon]:name:' '--read-only[take and break no locks]'
+            '*--host[a further name of the daemon]:name:' '--read-only[take and break no locks]' \
+            '--otlp[where traces go]:URL:(http\://127.0.0.1\:4318)'
           ;;
         engines | schema) _arguments $common ;;
         doctor) _arguments $common '1:URL:' ;;
