@@ -103,7 +103,7 @@ _holdfast_list() {
 
 _holdfast() {
   local words cur lead on='' command='' i after=0
-  local -a common=(--on --json --help)
+  local -a common=(--on --json --verbose --help)
   COMPREPLY=()
   _holdfast_words
   for ((i = 1; i < ${#words[@]} - 1; i++)); do
@@ -176,12 +176,12 @@ _holdfast() {
   local -a options=()
   case $command in
     run)
-      options=(--ttl --wait --timeout --no-wait --nonblock --shared --exclusive --permits --label --owner --quiet
+      options=(--ttl --wait --timeout --no-wait --nonblock --shared --exclusive --permits --label --owner --quiet --otlp
         --isolate --reenter --notify --command --conflict-exit-code --once-per --at --zone --sliding
         --once-even-if-failed --keep --jitter --)
       ;;
     acquire)
-      options=(--ttl --wait --timeout --no-wait --nonblock --shared --exclusive --permits --label --owner --quiet
+      options=(--ttl --wait --timeout --no-wait --nonblock --shared --exclusive --permits --label --owner --quiet --otlp
         --conflict-exit-code)
       ;;
     ls) options=(--names) ;;

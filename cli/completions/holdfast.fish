@@ -32,6 +32,7 @@ complete -c holdfast -n __holdfast_in_command -a '(__fish_complete_subcommand --
 
 complete -c holdfast -n 'not __holdfast_in_command' -l on -x -d 'Where the locks are: a URL or @FILE'
 complete -c holdfast -n 'not __holdfast_in_command' -l json -d 'Print JSON'
+complete -c holdfast -n 'not __holdfast_in_command' -s v -l verbose -d 'Tell on standard error what happens'
 complete -c holdfast -n 'not __holdfast_in_command' -l help -d 'Help and examples'
 complete -c holdfast -n "not __fish_seen_subcommand_from $commands" -l version -d 'Print the version'
 
@@ -63,6 +64,7 @@ complete -c holdfast -n $claim -s x -l exclusive -d 'Alone'
 complete -c holdfast -n $claim -l label -x -d 'What others see of this holder'
 complete -c holdfast -n $claim -l owner -x -d 'Whose locks these are'
 complete -c holdfast -n $claim -l quiet -d 'Do not tell whom we wait for'
+complete -c holdfast -n $claim -l otlp -x -d 'Where traces go, by OTLP over HTTP'
 complete -c holdfast -n $claim -s s -l shared -d 'Together with other shared holders'
 complete -c holdfast -n $claim -l permits -x -d 'One of N permits'
 complete -c holdfast -n '__fish_seen_subcommand_from run; and not __holdfast_in_command' -l isolate -d 'In a pid namespace of its own'

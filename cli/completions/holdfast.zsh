@@ -24,6 +24,7 @@ _holdfast() {
   common=(
     '--on=[where the locks are]:URL or @FILE:(sqlite\:///)'
     '--json[print JSON]'
+    {--verbose,-v}'[tell on standard error what happens]'
     '--help[help and examples]'
   )
   claim=(
@@ -37,6 +38,7 @@ _holdfast() {
     '--label[what others see of this holder]:text:'
     '--owner[whose locks these are]:owner:'
     '--quiet[do not tell whom we wait for]'
+    '--otlp=[where traces go, by OTLP over HTTP]:URL:(http\://127.0.0.1\:4318)'
     '(--shared)--permits[one of N permits]:N:'
   )
   once=(

@@ -103,11 +103,15 @@ Span Tracer::Spans::begin(std::string_view name, Span::Kind kind, const TraceCon
   return {name, kind, above, random_hex(1), now, wall_now()};
 }
 
-// Holds whose end nobody tells (they became handles) are forgotten only here: they are few.
+// Holds whose end nobody tells (they became handles) are forgotten only here, and looked for once a second at most: this
+// is inside a client's loop.
 bool Tracer::Spans::has_room(BootTime now) {
   if (waiting_.size() + held_.size() < options_.max_open) return true;
-  dropped_ += std::erase_if(
-      held_, [&](const auto& one) { return one.second.valid_until + kLateLoss < now; });
+  if (now >= look_for_expired_at_) {
+    look_for_expired_at_ = now + std::chrono::seconds(1);
+    dropped_ += std::erase_if(
+        held_, [&](const auto& one) { return one.second.valid_until + kLateLoss < now; });
+  }
   if (waiting_.size() + held_.size() < options_.max_open) return true;
   ++dropped_;
   return false;
@@ -146,9 +150,7 @@ void Tracer::Spans::grant(const std::string& engine, const Hold& hold, BootTime 
           .add("holdfast.outcome", "granted");
       batch = finish(wait.mapped(), now);
     }
-    // A handle from the beginning: nobody tells how it ends.
-    const bool is_handle = wait && hold.claim.outlives_process;
-    if (!is_handle && has_room(now)) {
+    if (has_room(now)) {
       Span span = begin("holdfast hold", Span::Kind::internal, parent, now);
       describe(span, engine, hold.claim);
       span.attributes().add("holdfast.token", hold.token.value());

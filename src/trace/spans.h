@@ -75,6 +75,7 @@ class Tracer::Spans {
   std::unordered_map<ClaimId, Held> held_ HOLDFAST_GUARDED_BY(mutex_);     // by Claim::id
   std::vector<std::string> ended_ HOLDFAST_GUARDED_BY(mutex_);
   std::uint64_t dropped_ HOLDFAST_GUARDED_BY(mutex_) = 0;
+  BootTime look_for_expired_at_ HOLDFAST_GUARDED_BY(mutex_){};
 };
 
 }  // namespace holdfast

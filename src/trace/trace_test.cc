@@ -130,6 +130,19 @@ TEST_F(TraceTest, FailuresAndLossesAreErrorsBusyIsNone) {
   EXPECT_EQ(spans().at(5).at("events").size(), 2U);
 }
 
+// As a daemon takes them for others: kept as leases, and given back by them.
+TEST_F(TraceTest, AHoldThatOutlivesItsProcessIsASpanIfItEndsHere) {
+  Tracer tracer(options());
+  const auto observer = tracer.observer("redis");
+  Hold lasting = hold();
+  lasting.claim.outlives_process = true;
+  observer->on_wait(lasting.claim);
+  observer->on_granted(lasting, now_ + seconds(30));
+  observer->on_released(lasting, true);
+  tracer.flush();
+  EXPECT_EQ(spans().size(), 2U);
+}
+
 TEST_F(TraceTest, WithoutATraceparentEachCallIsATraceOfItsOwn) {
   for (const char* parent :
        {"", "00-0-0-01", "ff-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}) {
