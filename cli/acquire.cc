@@ -85,7 +85,8 @@ int acquire(Session& session, const ClaimOptions& options) {
   Result<ClaimPlan> plan = ClaimPlan::from(options);
   if (!plan) return session.fail(plan.failure());
   session.otlp = options.otlp;
-  if (Result<void> traced = session.begin_trace("holdfast acquire"); !traced) return session.fail(traced.failure());
+  if (Result<void> traced = session.begin_trace("holdfast acquire"); !traced)
+    return session.fail(traced.failure());
   Result<Client> client = [&] {
     const ExitOnSignal at_once(session.json);
     return session.open({.label = plan->label, .owner = plan->lock.owner.str()});

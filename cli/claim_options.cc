@@ -50,8 +50,9 @@ void ClaimOptions::add_to(CLI::App& command) {
       ->type_name("OWNER");
   command.add_flag("--quiet", quiet, "Do not tell whom we wait for");
   command
-      .add_option("--otlp", otlp,
-                  "Where traces go, by OTLP over HTTP (default: OTEL_EXPORTER_OTLP_ENDPOINT, else nowhere)")
+      .add_option(
+          "--otlp", otlp,
+          "Where traces go, by OTLP over HTTP (default: OTEL_EXPORTER_OTLP_ENDPOINT, else nowhere)")
       ->type_name("URL");
 }
 

@@ -32,7 +32,8 @@ Result<std::vector<OpenPlace>> open_places(
   if (!places) return places.failure();
   std::vector<OpenPlace> open;
   for (Place& place : *places) {
-    Result<Client> client = Client::open(place.url, session.watched(place.name, {.observer = observer_of()}));
+    Result<Client> client =
+        Client::open(place.url, session.watched(place.name, {.observer = observer_of()}));
     if (!client) {
       return Failure(client.failure().code(), place.name + ": " + client.failure().message());
     }

@@ -31,7 +31,8 @@ int parse_and_act(CLI::App& app, Invocation& invocation, std::vector<std::string
   try {
     std::ranges::reverse(words);  // As CLI11 wants it.
     app.parse(std::move(words));
-    if (const auto log = invocation.session.log(); !log) return invocation.session.fail(log.failure());
+    if (const auto log = invocation.session.log(); !log)
+      return invocation.session.fail(log.failure());
     const int status = invocation.action();
     invocation.session.end_trace(status);
     return status;
@@ -61,7 +62,8 @@ void add_on(CLI::App& app, Session& session, const char* help) {
 
 void add_output(CLI::App& app, Session& session) {
   app.add_flag("--json", session.json, "Print JSON");
-  app.add_flag("-v,--verbose", session.verbose, "Tell on standard error what happens, as HOLDFAST_LOG=debug");
+  app.add_flag("-v,--verbose", session.verbose,
+               "Tell on standard error what happens, as HOLDFAST_LOG=debug");
 }
 
 int run_command(const std::string& word, const char* on_help,

@@ -301,7 +301,8 @@ int run(Invocation& invocation, const RunOptions& options) {
     }
   }
   session.otlp = options.claim.otlp;
-  if (Result<void> traced = session.begin_trace("holdfast run"); !traced) return session.fail(traced.failure());
+  if (Result<void> traced = session.begin_trace("holdfast run"); !traced)
+    return session.fail(traced.failure());
   // The renewing thread needs no heap of its own: to map one takes longer than to share.
   mallopt(M_ARENA_MAX, 1);
   RunPlan all{.claim = std::move(*plan),

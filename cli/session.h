@@ -25,7 +25,8 @@ class Session {
   std::vector<std::string> every_on;  // --on may be given several times: see places.h
   bool json = false;
   bool verbose = false;  // --verbose: logs all, whatever HOLDFAST_LOG says
-  std::optional<std::string> otlp;  // --otlp: where spans go; none: as OpenTelemetry's variables say
+  std::optional<std::string>
+      otlp;  // --otlp: where spans go; none: as OpenTelemetry's variables say
 
   // Where the locks are: --on, else HOLDFAST_URL, else empty (the library's default).
   // A usage error if --on was given several times.

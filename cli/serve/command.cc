@@ -222,8 +222,9 @@ void add_serve(CLI::App& app, Invocation& invocation) {
       ->type_name("NAME");
   command->add_flag("--read-only", options->read_only, "Show locks, but take and break none");
   command
-      ->add_option("--otlp", options->otlp,
-                   "Where traces go, by OTLP over HTTP (default: OTEL_EXPORTER_OTLP_ENDPOINT, else nowhere)")
+      ->add_option(
+          "--otlp", options->otlp,
+          "Where traces go, by OTLP over HTTP (default: OTEL_EXPORTER_OTLP_ENDPOINT, else nowhere)")
       ->type_name("URL");
   command->footer(kServeExamples);
   command->callback([&invocation, options] {

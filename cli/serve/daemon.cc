@@ -41,7 +41,8 @@ Result<std::unique_ptr<Daemon>> Daemon::open(net::io_context& context, const Set
     LogOptions log = settings.log.value_or(LogOptions{.level = LogLevel::warn});
     daemon->otlp_ = std::make_unique<Otlp>(*settings.collector, std::move(log));
   }
-  auto engines = Engines::open(settings, [&](const std::string& name) { return daemon->observer_of(name); });
+  auto engines =
+      Engines::open(settings, [&](const std::string& name) { return daemon->observer_of(name); });
   if (!engines) return engines.failure();
   daemon->engines_ = std::move(*engines);
   daemon->monitor_ =
@@ -53,7 +54,8 @@ Result<std::unique_ptr<Daemon>> Daemon::open(net::io_context& context, const Set
 }
 
 std::shared_ptr<Observer> Daemon::observer_of(const std::string& engine) {
-  std::shared_ptr<Observer> observer = metrics_.observer(engine, make_tap(context_, history_, engine));
+  std::shared_ptr<Observer> observer =
+      metrics_.observer(engine, make_tap(context_, history_, engine));
   if (otlp_) observer = otlp_->observer(engine, std::move(observer));
   if (settings_.log) observer = log_observer(engine, *settings_.log, std::move(observer));
   return observer;
@@ -174,10 +176,12 @@ Awaitable<Response> Daemon::dispatch(Request request, const Route* route) {
 }
 
 // Of the route only, not of the target: that may have a lease in it.
-void Daemon::log_request(const std::string& method, const Route* route, int status, BootTime began) const {
+void Daemon::log_request(const std::string& method, const Route* route, int status,
+                         BootTime began) const {
   if (!settings_.log) return;
   const std::string path = route ? text_of(route->path) : "(none)";
-  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(BootClock::now() - began).count();
+  const auto ms =
+      std::chrono::duration_cast<std::chrono::milliseconds>(BootClock::now() - began).count();
   const std::array<LogField, 4> fields{{{"method", method},
                                         {"route", path},
                                         {"status", static_cast<std::uint64_t>(status)},

@@ -7,10 +7,9 @@ namespace holdfast::cli::serve {
 Result<Engines> Engines::open(const Settings& settings, const ObserverOf& observer_of) {
   Engines engines;
   for (const EngineSettings& each : settings.engines) {
-    Result<Client> client =
-        Client::open(each.url, {.label = default_label(),
-                                .observer = observer_of(each.name),
-                                .log_from_environment = false});
+    Result<Client> client = Client::open(each.url, {.label = default_label(),
+                                                    .observer = observer_of(each.name),
+                                                    .log_from_environment = false});
     if (!client) {
       return Failure(client.code(),
                      "cannot serve the engine " + each.name + ": " + client.message());
