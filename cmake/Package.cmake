@@ -69,8 +69,12 @@ install(FILES ${PROJECT_BINARY_DIR}/holdfast.pc
 
 if(HOLDFAST_BUILD_CLI)
   install(TARGETS holdfast_cli DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT command)
-  install(TARGETS holdfast_sim_cli holdfast_serve_cli holdfast_top_cli
+  install(TARGETS holdfast_sim_cli holdfast_top_cli
     DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/holdfast COMPONENT command)
+  if(TARGET holdfast_serve_cli)
+    install(TARGETS holdfast_serve_cli
+      DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/holdfast COMPONENT command)
+  endif()
   if(TARGET holdfast_torture_cli)
     install(TARGETS holdfast_torture_cli
       DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/holdfast COMPONENT laboratory)

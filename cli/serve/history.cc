@@ -3,16 +3,25 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "serve/chance.h"
+
 namespace holdfast::cli::serve {
 namespace {
 
 constexpr std::size_t kRemembered = 20'000;
+constexpr std::size_t kRememberedBytes = std::size_t{16} << 20;  // names are as long as strangers like
 constexpr std::size_t kExact = 20'000;
+
+std::size_t bytes_of(const HistoryEvent& event) {
+  return sizeof event + event.engine.size() + event.name.bytes().size() + event.label.size() +
+         event.owner.size() + event.reason.size();
+}
 
 // Taking and handing over, and the two ways to see an end, are one event each for whoever looks.
 std::string key_of(const HistoryEvent& event) {
   const bool begins = event.kind == "granted" || event.kind == "handed_over";
-  return event.engine + '\0' + event.token.str() + (begins ? "+" : "-") + event.name.bytes();
+  return digest_of(event.engine + '\0' + event.token.str() + (begins ? "+" : "-") +
+                   event.name.bytes());
 }
 
 bool of_a_hold(const HistoryEvent& event) {
@@ -48,8 +57,12 @@ bool History::repeats(const HistoryEvent& event) {
 void History::add(HistoryEvent event) {
   if (repeats(event)) return;
   if (event.at_ms == 0) event.at_ms = wall_ms();
+  bytes_ += bytes_of(event);
   events_.push_back(std::move(event));
-  if (events_.size() > kRemembered) events_.pop_front();
+  while (events_.size() > kRemembered || bytes_ > kRememberedBytes) {
+    bytes_ -= bytes_of(events_.front());
+    events_.pop_front();
+  }
   if (listener_) listener_(events_.back());
 }
 
