@@ -60,8 +60,8 @@ struct LockOptions {
   // client serves many, each of them; where one program has clients of several engines, the same for all. Only clients
   // that name owners alike are found to wait for each other across engines (find_deadlocks()).
   ShortText<40> owner{};
-  // Drawn at random by the caller, who keeps it: a call that is repeated with the same id, from this process or another,
-  // gets the hold that the first one got, and never a second one. REQUIRES: one call at a time; not used again once the
+  // Drawn at random by the caller, who keeps it: a call that is repeated with the same id, label and owner, from this
+  // process or another, gets the hold that the first one got, and never a second one. REQUIRES: one call at a time; not used again once the
   // hold has ended or a call was cancelled. If the outcome is unknown, ask again with the same id; the hold is not
   // cleaned up, and ends by its ttl. Not for several locks at once.
   std::optional<ClaimId> claim{};
