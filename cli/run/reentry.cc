@@ -36,8 +36,10 @@ std::vector<Name> names_to_take(const ClaimPlan& plan, const HoldsAbove& above) 
 }
 
 CommandLocks command_locks(const ClaimPlan& plan, const std::string& url, const HoldsAbove& above) {
-  CommandLocks locks{
-      .locks = {}, .mode = plan.mode, .owner = plan.lock.owner.str(), .held_above = inherited_holds()};
+  CommandLocks locks{.locks = {},
+                     .mode = plan.mode,
+                     .owner = plan.lock.owner.str(),
+                     .held_above = inherited_holds()};
   for (std::size_t i = 0; i < plan.names.size(); ++i) {
     locks.locks.push_back(
         {plan.names[i], above[i] ? std::string() : nesting_key(url, plan.names[i])});

@@ -9,7 +9,8 @@ namespace holdfast::cli::serve {
 namespace {
 
 constexpr std::size_t kRemembered = 20'000;
-constexpr std::size_t kRememberedBytes = std::size_t{16} << 20;  // names are as long as strangers like
+constexpr std::size_t kRememberedBytes = std::size_t{16}
+                                         << 20;  // names are as long as strangers like
 constexpr std::size_t kExact = 20'000;
 
 std::size_t bytes_of(const HistoryEvent& event) {

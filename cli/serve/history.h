@@ -34,8 +34,9 @@ class History {
   bool repeats(const HistoryEvent& event);
 
   std::deque<HistoryEvent> events_;
-  std::size_t bytes_ = 0;                  // of the events
-  std::unordered_set<std::string> exact_;  // digests of engine, name, token and kind of exact events
+  std::size_t bytes_ = 0;  // of the events
+  std::unordered_set<std::string>
+      exact_;  // digests of engine, name, token and kind of exact events
   std::deque<std::string> exact_order_;
   Listener listener_;
 };
