@@ -1,5 +1,6 @@
 // Spans of real commands and of a real daemon, as a collector gets them; and collectors that are down, silent or broken.
 #include <signal.h>
+#include <sys/stat.h>
 
 #include <unistd.h>
 
@@ -175,6 +176,7 @@ TEST_F(DaemonTraceTest, RequestsAreLoggedWithoutLeasesAndTokens) {
   const std::string token = "0123456789abcdef0123456789abcdef";
   {
     std::ofstream(path("token")) << token << '\n';
+    ASSERT_EQ(chmod(path("token").c_str(), 0600), 0);
   }
   Process daemon = start({"-v", "serve", "--listen", "127.0.0.1:0", "--token-file", path("token")});
   const int port = port_of(daemon);

@@ -189,9 +189,18 @@ class LeasesTest(unittest.TestCase):
     def test_a_lock_bound_to_a_connection_is_given_back_when_the_daemon_is_told_to_end(self) -> None:
         with Stream(self.daemon, "POST", "/v1/locks/x/hold", b'{"ttl_ms":60000}', JSON) as stream:
             stream.await_event("granted")
+            self.daemon.process.send_signal(signal.SIGTERM)
+            self.assertEqual([event.kind for event in stream.events() if event.kind != "renewed"], [])
+        self.daemon.end(signal.SIGTERM)
+        self.daemon = self.another_daemon()
+        await_condition(lambda: not self.held("x"))
+
+    def test_but_a_client_that_does_not_hear_of_the_end_keeps_it_for_as_long_as_it_was_told(self) -> None:
+        with Stream(self.daemon, "POST", "/v1/locks/x/hold", b'{"ttl_ms":60000}', JSON) as stream:
+            stream.await_event("granted")
             self.daemon.end(signal.SIGTERM)
             self.daemon = self.another_daemon()
-            await_condition(lambda: not self.held("x"))
+            self.assertEqual(self.held("x"), 1)
 
     def test_a_lock_bound_to_a_connection_ends_with_its_ttl_when_the_daemon_is_killed(self) -> None:
         with Stream(self.daemon, "POST", "/v1/locks/x/hold", b'{"ttl_ms":3000}', JSON) as stream:

@@ -116,6 +116,7 @@ class Daemon(Process):
                         "-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1",
                         "-keyout", key, "-out", self.certificate], check=True, capture_output=True)
         Path(token_file).write_text(TOKEN + "\n", encoding="ascii")
+        Path(token_file).chmod(0o600)  # one that everybody can read is refused
         self.port = free_port()
         super().__init__([COMMAND, f"--on=redis={url}", "serve", f"--listen=127.0.0.1:{self.port}",
                           f"--tls-cert={self.certificate}", f"--tls-key={key}", f"--token-file={token_file}"],

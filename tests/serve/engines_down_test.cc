@@ -151,6 +151,10 @@ TEST_F(DaemonEndTest, WhatItGivesBackAtItsEndArrives) {
   }
   proxy.set(Direction::to_server, ProxyMode::delay, std::chrono::milliseconds(300));
   daemon.process().kill(SIGTERM);
+  for (HttpClient& holder : holders) {
+    EXPECT_TRUE(holder.ended());
+    holder.close();
+  }
   EXPECT_EQ(daemon.process().wait().status, 0);
   EXPECT_TRUE(eventually([&] { return other.get("/v1/locks").json()["locks"].empty(); }));
 }

@@ -78,14 +78,26 @@ TEST_P(HoldTest, AtTheEndOfTheDaemonItIsGivenBack) {
   HttpClient waiting = second.begin(acquiring("x", {{"wait_ms", 60'000}}));
   ASSERT_TRUE(eventually([&] { return waiters_of(second, "x") == 1; }));
   first.process().kill(SIGTERM);
+  EXPECT_TRUE(holder.ended());
+  holder.close();  // A client that is cut off cannot: see HoldFaultTest.
   EXPECT_EQ(waiting.answer().status, 200);
   EXPECT_EQ(first.process().wait().status, 0);
-  EXPECT_TRUE(holder.ended());
 }
 
 HOLDFAST_ON_ENGINES(HoldTest);
 
 class HoldFaultTest : public DaemonTest {};
+
+// Two faults at once: its client is cut off without a word, and the daemon ends.
+TEST_F(HoldFaultTest, AClientThatDoesNotHearOfTheEndKeepsTheLock) {
+  Daemon first = serve();
+  const Daemon second = serve();
+  HttpClient holder = first.begin(holding("x", {{"ttl_ms", 600'000}}));
+  ASSERT_TRUE(holder.event("granted").contains("token"));
+  first.process().kill(SIGTERM);
+  EXPECT_EQ(first.process().wait().status, 0);
+  EXPECT_EQ(second.post("/v1/locks/x", Json::object()).status, 409);
+}
 
 TEST_F(HoldFaultTest, TheLossIsToldBeforeTheValidityEnds) {
   const RedisServer redis;

@@ -88,7 +88,7 @@ TEST_F(InputTest, LeasesThatAreNoneAreRefused) {
 TEST_F(InputTest, MethodsThatAreNotThereAreNamed) {
   const Answer put = daemon_.ask({.method = "PUT", .target = "/v1/locks/x", .body = "{}"});
   expect_problem(put, 405);
-  EXPECT_EQ(put.header("allow"), "GET, POST");
+  EXPECT_EQ(put.header("allow"), "GET, HEAD, POST");
   expect_problem(daemon_.ask({.method = "DELETE", .target = "/v1/locks"}), 405);
   expect_problem(daemon_.ask({.method = "BREW", .target = "/healthz"}), 405);
   expect_problem(daemon_.get("/v1/release"), 405);
