@@ -105,11 +105,11 @@ void Locker::start_over(Claim& claim) { claim.id = draw_claim_id(runtime_); }
 // An id of the caller's own is kept: nothing that was sent for it is released, so that asking again is safe.
 Task<Result<Grant>> Locker::ask(Claim& claim, const Wait& wait, bool own_id) {
   std::optional<Failure> outage;  // what kept us from asking
-  Claim sent = claim;
-  sent.label = kept_label(claim.owner, claim.label);
+  std::string label = kept_label(claim.owner, claim.label);
   for (Duration pause = kShortestPause;; pause = std::min(pause * 2, kLongestPause)) {
-    sent.id = claim.id;
-    Result<Grant> grant = co_await contained(engine_->acquire(sent, wait));
+    std::swap(claim.label, label);  // the engine's, and back: observers hear of the claim as it was made
+    Result<Grant> grant = co_await contained(engine_->acquire(claim, wait));
+    std::swap(claim.label, label);
     if (grant) co_return grant;
     if (grant.code() == Code::unknown && !own_id) tasks_.spawn(clean_up(claim));
     const BootTime now = runtime_.now();
