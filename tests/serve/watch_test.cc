@@ -1,6 +1,9 @@
 // What the daemon tells of others: history, events, deadlocks.
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <thread>
+
 #include "daemon_fixture.h"
 #include "redis_server.h"
 
@@ -25,6 +28,8 @@ TEST_F(WatchTest, HistoryTellsOfGrantsLossesAndBreaksWithTheirReasons) {
   const Json first = daemon.post("/v1/locks/x", {{"label", "one"}}).json();
   HttpClient waiting = daemon.begin(acquiring("x", {{"label", "two"}, {"wait_ms", 60'000}}));
   ASSERT_TRUE(eventually([&] { return waiters_of(daemon, "x") == 1; }));
+  std::this_thread::sleep_for(
+      std::chrono::milliseconds(5));  // it has waited, in whole milliseconds
   const std::string reason = "stuck <b>\r\ndata: evil\n\n";
   ASSERT_EQ(
       daemon.post("/v1/locks/x/break", {{"token", first["token"]}, {"reason", reason}}).status,
