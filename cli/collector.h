@@ -21,7 +21,7 @@ struct Collector {
   // for other programs too. `why` says what was wrong with one that cannot be used.
   static std::optional<Collector> from_environment(std::string& why);
 
-  // What a request begins with.
+  // The beginning of each request.
   std::string head(std::size_t body_bytes) const;
   // For people.
   std::string url() const;

@@ -16,7 +16,7 @@ class DeadlockWatch {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // What a look at one engine found, and when that look was begun. Of its locks only those matter that are waited for.
+  // The findings of a look at one engine, and when it was begun. Only locks that are waited for matter.
   void saw(const std::string& engine, const std::vector<LockInfo>& locks, Fairness fairness,
            Clock::time_point begun);
   // It did not answer: what was seen of it is not known any more.

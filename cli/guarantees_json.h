@@ -1,4 +1,4 @@
-// What an engine or a server guarantees, and what an examination found, as JSON.
+// The guarantees of an engine or a server, and the findings of an examination, as JSON.
 #pragma once
 
 #include "holdfast/examination.h"

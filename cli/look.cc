@@ -7,7 +7,7 @@
 namespace holdfast::cli {
 namespace {
 
-// What has been answered so far. The callbacks run on threads of the clients.
+// The answers so far. The callbacks run on threads of the clients.
 struct Answers {
   explicit Answers(std::size_t count) : locks(count), missing(count) {}
 

@@ -100,7 +100,7 @@ Result<Client> Session::open(ClientOptions options) const {
 ClientOptions Session::watched(const std::string& engine, ClientOptions options) const {
   options.log_from_environment = false;
   if (tracing_) options.observer = tracing_->observer(engine, std::move(options.observer));
-  // What is wrong was said before the command began.
+  // Wrong values were refused before the command began.
   const Result<std::optional<LogOptions>> asked = log();
   if (asked && *asked) {
     options.observer = log_observer(engine, **asked, std::move(options.observer));

@@ -37,7 +37,7 @@ class Session {
   // Has what a client does logged and traced, as is asked for.
   ClientOptions watched(const std::string& engine, ClientOptions options) const;
 
-  // What is logged on standard error; nothing if nobody asks. A failure names the variable that is wrong.
+  // The log on standard error; nothing if nobody asks. A failure names the variable that is wrong.
   Result<std::optional<LogOptions>> log() const;
   // From now on clients are traced, if somebody asks for it, below a span of this name; also of what this process
   // starts. invalid_argument if --otlp is none. Before there are threads, and before open().

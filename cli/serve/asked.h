@@ -23,7 +23,7 @@ struct Asked {
 
   // Throws LockError, as the client's own calls do.
   LockRequest request_on(Client& client, LockOptions options) const;
-  // What tells this claim from others with the same key.
+  // Tells this claim from others with the same key.
   std::string fingerprint(const std::string& engine) const;
 };
 

@@ -56,7 +56,7 @@ std::string head_of(const Response& response, bool keep) {
   return head;
 }
 
-// What is well-formed, but means different things to different readers, or asks for what is not there.
+// Requests that are well-formed, but mean different things to different readers, or ask for what is not there.
 template <class Message>
 std::optional<Problem> problem_of(const Message& message) {
   const auto coding = message.find(http::field::transfer_encoding);

@@ -22,7 +22,7 @@ class Daemon final : public Handler {
   Awaitable<Response> answer(Request request) override;
 
   void start() { monitor_->start(); }
-  // What clients must renew goes on without us.
+  // Leases that clients renew go on without us.
   void stop();
   // Nothing that was given back is under way any more.
   bool at_rest() const { return locks_->leases().returns().all_there(); }

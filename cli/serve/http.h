@@ -43,7 +43,7 @@ struct Request {
 // meant. False if it is malformed, or says something twice.
 bool parse_target(std::string_view target, Request& request);
 
-// What a stream of events is written to. send() is false once the peer is gone or too slow.
+// The way out for a stream of events. send() is false once the peer is gone or too slow.
 class EventSink {
  public:
   virtual ~EventSink() = default;

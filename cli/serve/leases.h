@@ -44,7 +44,7 @@ class Leases {
   // Forgets one that is over as far as we know. It is not released: it may have been renewed through another daemon.
   void let_go(KeptLease& kept);
 
-  // What a lease's text names. Throws ProblemError.
+  // The engine and the handle in a lease's text. Throws ProblemError.
   struct Named {
     ServedEngine* engine;
     Handle handle;

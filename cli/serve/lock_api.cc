@@ -125,7 +125,7 @@ Awaitable<Result<std::shared_ptr<KeptLease>>> LockApi::take_or_recall(ServedEngi
     return LockOptions{.auto_renew = false, .claim = claim_id_for(mark), .outlives_process = true};
   };
   std::optional<Failure> refused;
-  // What excludes itself can be asked for at once: if the same request holds it already, it is not had a second time.
+  // An exclusive lock can be asked for at once: if the same request holds it already, it is not had a second time.
   if (asked.mode == Mode::exclusive) {
     Asked at_once = asked;
     at_once.patience = Duration::zero();
@@ -281,7 +281,7 @@ class Held {
 
  private:
   static constexpr Duration kShortest = std::chrono::milliseconds(200);
-  // Whoever hears nothing for longer than this knows that the daemon is gone; and a peer that is gone without a word
+  // A client that hears nothing for longer than this knows that the daemon is gone; and one that is gone without a word
   // is noticed by what is written to it.
   static constexpr Duration kLongest = std::chrono::seconds(5);
 

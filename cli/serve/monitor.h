@@ -29,7 +29,7 @@ struct ContentionPoint {
   long long longest_wait_ms = 0;
 };
 
-// What is known of one engine.
+// One engine, as it was last seen.
 struct Watched {
   ServedEngine* engine = nullptr;
   std::unordered_map<std::string, SeenLock> locks;  // by the names' bytes

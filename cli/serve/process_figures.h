@@ -9,7 +9,7 @@ struct ProcessFigures {
   double max_fds = 0;
   double resident_bytes = 0;
 
-  // What cannot be read is zero.
+  // Zero: it cannot be read.
   static ProcessFigures read();
 };
 

@@ -214,7 +214,7 @@ Awaitable<void> Server::wait_for_signals() {
     if (error) co_return;
     if (signal == SIGHUP) {
       if (!settings_.tls()) continue;
-      // What is wrong with the new one is said; the old one goes on.
+      // If the new one is no good, that is said, and the old one goes on.
       if (Result<void> loaded = load_certificate(); !loaded) {
         std::fprintf(stderr, "holdfast: %s\n", for_terminal(loaded.message()).c_str());
       }

@@ -1,4 +1,4 @@
-// What the daemon was told on its command line, checked.
+// The daemon's command line, checked.
 #pragma once
 
 #include <chrono>

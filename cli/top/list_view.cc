@@ -54,7 +54,7 @@ std::vector<Column> wanted_columns(int width, const Sight& sight) {
   columns.push_back({Field::held, "HELD", 4, Align::right, 6});
   columns.push_back({Field::left, "LEFT", 4, Align::right, 2});
   columns.push_back({Field::bar, "", 8, Align::left, 7});
-  // Who holds it says more than these, and gets the room first.
+  // The holder says more than these, and gets the room first.
   if (width >= kWidthForToken) columns.push_back({Field::token, "TOKEN", 16, Align::right, 8});
   if (width >= kWidthForMode) columns.push_back({Field::mode, "MODE", 9, Align::left, 9});
   columns.push_back({Field::holder, "HOLDER", 16, Align::left, 4});

@@ -1,4 +1,4 @@
-// What is told of holders, waiters and events, in words. Pure.
+// Holders, waiters and events in words. Pure.
 #pragma once
 
 #include <optional>

@@ -15,7 +15,7 @@ class Painter {
   // False: bold and reverse at most (NO_COLOR, monochrome terminals).
   explicit Painter(bool colour) : colour_(colour) {}
 
-  // What to write so that the terminal, which shows the frame before, shows this one.
+  // The bytes to write so that the terminal, which shows the frame before, shows this one.
   std::string paint(const Frame& frame);
   // Nothing is known of the screen any more: the next frame is written as a whole.
   void forget() { known_ = false; }

@@ -30,7 +30,7 @@ bool matches(const SeenLock& lock, const std::string& wanted) {
   });
 }
 
-// What is smallest comes first.
+// The smallest comes first.
 long long rank_of(const TopLock& lock, Sort sort) {
   constexpr long long kLast = std::numeric_limits<long long>::max();
   switch (sort) {

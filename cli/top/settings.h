@@ -1,4 +1,4 @@
-// What the options of `holdfast top` say.
+// The options of `holdfast top`.
 #pragma once
 
 #include <chrono>

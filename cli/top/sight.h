@@ -42,7 +42,7 @@ class Sight {
   explicit Sight(const std::vector<std::string>& engines);
 
   void asked(std::size_t engine, long long now_ms) { engines_[engine].asked_ms = now_ms; }
-  // What happened since the look before. `begun`: when the look was.
+  // Events since the look before. `begun`: when the look was.
   std::vector<HistoryEvent> saw(std::size_t engine, const std::vector<LockInfo>& locks,
                                 Fairness fairness, Clock::time_point begun, long long now_ms);
   void failed(std::size_t engine, const Failure& failure);

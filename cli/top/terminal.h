@@ -35,7 +35,7 @@ class Terminal {
   // Whether colours are of use, and wanted (NO_COLOR).
   static bool has_colours();
 
-  // What was typed; none: the terminal is gone.
+  // The bytes that were typed; none: the terminal is gone.
   std::optional<std::string> read();
   // Takes text to be written; is_writing() until all of it was.
   void write(std::string text);

@@ -110,7 +110,7 @@ std::string choice_text(const Breaking& breaking) {
   return "type " + tokens + ", Enter: takes that share of " + name;
 }
 
-// What is typed comes first: it is to be seen in the narrowest terminal.
+// The text being typed comes first: it is to be seen in the narrowest terminal.
 Line question_line(const Browser& browser, const Canvas& canvas, std::optional<int>& cursor) {
   Line line = canvas.line();
   if (browser.mode() == Browser::Mode::filter) {

@@ -12,7 +12,7 @@
 
 namespace holdfast {
 
-// What becomes of a server, apart from any one lock. It is about the server: where several connections lead to it,
+// An event of a server, apart from any one lock. It is about the server: where several connections lead to it,
 // the second one that opens, or ends, tells nothing new.
 //
 //   connected     a connection to it works, login included: the first one ever of this client

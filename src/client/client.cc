@@ -106,7 +106,7 @@ Task<Result<void>> ping(Locker& locker) {
   co_return Result<void>();
 }
 
-// What is wrong in the environment is told once, and holds up nobody.
+// A wrong value in the environment is told once, and holds up nobody.
 std::shared_ptr<Observer> observer_of(const ClientOptions& options, const std::string& engine) {
   if (!options.log_from_environment) return options.observer;
   Result<std::optional<LogOptions>> asked = log_from_environment();

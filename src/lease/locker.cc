@@ -107,7 +107,8 @@ Task<Result<Grant>> Locker::ask(Claim& claim, const Wait& wait, bool own_id) {
   std::optional<Failure> outage;  // what kept us from asking
   std::string label = kept_label(claim.owner, claim.label);
   for (Duration pause = kShortestPause;; pause = std::min(pause * 2, kLongestPause)) {
-    std::swap(claim.label, label);  // the engine's, and back: observers hear of the claim as it was made
+    std::swap(claim.label,
+              label);  // the engine's, and back: observers hear of the claim as it was made
     Result<Grant> grant = co_await contained(engine_->acquire(claim, wait));
     std::swap(claim.label, label);
     if (grant) co_return grant;

@@ -11,7 +11,7 @@
 
 namespace holdfast::internal {
 
-// What a pipe takes as a whole (PIPE_BUF): lines of several processes and threads never mix.
+// A pipe takes so much as a whole (PIPE_BUF): lines of several processes and threads never mix.
 inline constexpr std::size_t kMaxLogLine = 4096;
 
 struct LogRecord {

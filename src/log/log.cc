@@ -129,7 +129,7 @@ class LogObserver final : public internal::PassingObserver {
     const ClaimId::Digits attempt = claim.id.digits();
     std::vector<LogField> fields{
         {"engine", engine_}, {"name", name}, {"mode", mode_name(claim.mode)}};
-    // What was adopted has no call.
+    // An adopted hold has no call.
     const bool own_call = claim.call != ClaimId();
     fields.push_back({"claim", std::string_view(own_call ? call : attempt)});
     if (own_call && claim.id != claim.call)

@@ -54,7 +54,7 @@ class SignalsHeldBack {
   bool failed_ = false;
 };
 
-// What was free a moment ago may be full now, by another thread or process. So pipes and sockets are told not to wait;
+// A pipe with room a moment ago may be full now, by another thread or process. Pipes and sockets are told not to wait;
 // the flag O_NONBLOCK would be for all who share standard error.
 ssize_t write_what_fits(int descriptor, const std::string& line) {
   struct stat file{};

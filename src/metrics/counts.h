@@ -72,7 +72,7 @@ class Metrics::Counts {
     BootTime since;
     BootTime valid_until;
   };
-  // What a claim is counted in; no lock: beyond the limit of names.
+  // The series of a claim; no lock: beyond the limit of names.
   struct Place {
     Lock* lock;
     Series& series;

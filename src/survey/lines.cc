@@ -7,7 +7,7 @@ namespace holdfast::internal {
 
 namespace {
 
-// What an owner has in the line that is being built.
+// The claims of an owner in the line that is being built.
 struct Standing {
   std::uint32_t line = 0;  // counted from 1: what was noted for another line is over
   bool waits = false;

@@ -18,7 +18,7 @@ constexpr std::size_t number_of(Mode mode) { return static_cast<std::size_t>(mod
 // Whether one must be gone before the other can hold. Permits do not: they are counted.
 constexpr bool conflicts(Mode one, Mode other) { return one != other || one == Mode::exclusive; }
 
-// What a claim is for its own owner.
+// A claim, as its own owner sees it.
 enum class Role : std::uint8_t {
   holds,
   waits,    // the owner goes on when this is granted

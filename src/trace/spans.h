@@ -52,7 +52,7 @@ class Tracer::Spans {
   Span begin(std::string_view name, Span::Kind kind, const internal::TraceContext& above,
              BootTime now) HOLDFAST_NEEDS_LOCK(mutex_);
   bool has_room(BootTime now) HOLDFAST_NEEDS_LOCK(mutex_);
-  // What is to be handed over by hand(), when the mutex was given up.
+  // Spans to be handed over by hand(), when the mutex was given up.
   std::vector<std::string> finish(const Span& span, BootTime now) HOLDFAST_NEEDS_LOCK(mutex_);
   void hand(std::vector<std::string> batch);
   std::string request_of(const std::vector<std::string>& batch) const;

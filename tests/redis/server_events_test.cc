@@ -1,4 +1,4 @@
-// What the observer hears of Redis servers that change places, refuse, or say too much.
+// The observer hears of Redis servers that change places, refuse, or say too much.
 #include "server_events.h"
 
 #include "redis_cluster.h"

@@ -1,4 +1,4 @@
-// Who gets in, and where the daemon listens at all.
+// Access: tokens, origins, and where the daemon listens at all.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// What is no good request: each has a clear answer, and takes no lock.
+// Bad requests: each has a clear answer, and takes no lock.
 #include <gtest/gtest.h>
 
 #include "daemon_fixture.h"

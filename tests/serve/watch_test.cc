@@ -1,4 +1,4 @@
-// What the daemon tells of others: history, events, deadlocks.
+// The daemon tells of others: history, events, deadlocks.
 #include <gtest/gtest.h>
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// What the feed said: engines, locks, contention, deadlocks. No element is touched here.
+// The state that the feed told: engines, locks, contention, deadlocks. No element is touched here.
 
 import { now, synchronize } from './clock.js';
 import { visible } from './format.js';
