@@ -21,7 +21,7 @@ struct LockId {
   friend bool operator==(const LockId&, const LockId&) = default;
 };
 
-// What the program is to do.
+// The next step of the program.
 struct Wish {
   bool quit = false;
   struct Break {
@@ -78,7 +78,7 @@ class Browser {
   Wish press_in_lock(const Key& key);
   Wish press_in_filter(const Key& key);
   Wish press_in_breaking(const Key& key);
-  // What a letter does on every page. False: nothing.
+  // Acts on a letter that means the same on every page. False: it means nothing.
   bool press_anywhere(const Key& key, Wish& wish);
   bool sort_by(const std::string& letter);
   void move(long long rows);

@@ -80,7 +80,8 @@ struct Deadlock {
 HOLDFAST_API std::vector<Deadlock> find_deadlocks(std::span<const EngineLocks> look);
 
 // Those that were there in both looks: the same waits (WaiterInfo::id) and the same holds (token and HolderInfo::id),
-// with the times of the second. REQUIRES: the first look had ended when the second began; engines have the same names in both.
+// with the times of the second. REQUIRES: the first look had ended when the second began; engines have the same names
+// in both.
 // An engine that is in one look only is left out.
 HOLDFAST_API std::vector<EngineLocks> in_both(std::span<const EngineLocks> before,
                                               std::span<const EngineLocks> after);

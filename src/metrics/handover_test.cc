@@ -12,7 +12,7 @@ namespace {
 using namespace metrics_testing;       // NOLINT(google-build-using-namespace): test code
 using namespace std::chrono_literals;  // NOLINT(google-build-using-namespace): test code
 
-// What an observer hears, in an order that a test chooses.
+// Plays events to an observer, in an order that a test chooses.
 struct HandoverTest : MetricsTest {
   static Claim claim(std::uint64_t id, Mode mode = Mode::exclusive) {
     const ClaimId drawn = numbered_id(id);
